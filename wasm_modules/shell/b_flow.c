@@ -118,7 +118,7 @@ int b_source(int argc, char **argv)
     io_unref(s);
     if (sh.depth >= sh.max_depth) {
         free(text);
-        sh.stack_overflow = true;
+        stack_overflowed();
         sh_error("%s: maximum source nesting level exceeded (%d)", argv[i], sh.max_depth);
         sh_fail(1);
         return 1;

@@ -24,6 +24,7 @@ static int waiting;              /* jobs that have something left to do */
 static int deepest = -1;         /* the deepest subshell level that may have jobs */
 unsigned jobs_fresh;             /* jobs that have not begun yet */
 static int head_start;           /* commands the shell has run since the last of them was made */
+static unsigned fence;           /* jobs before this one are none of the subshells that run: they run on trial */
 static double slept_s;           /* how long everything has slept so far: the time that jobs go by */
 
 double time_slept(void) { return slept_s; }
@@ -111,7 +112,10 @@ static job *new_job(void)
     return j;
 }
 
-void job_add(int status) { new_job()->status = status; }
+/* INVARIANT: a job that runs stays where it is. Jobs that begin jobs without end fill the table with such. */
+static bool table_is_full(void) { return job_at(jobs_n)->running; }
+
+void job_add(int status) { if (!table_is_full()) new_job()->status = status; }
 
 /* The job begins later, with the state that it finds now. */
 static void put_off(job *j)
@@ -146,6 +150,12 @@ int exec_background(node *n)
 {
     int cond = sh.cond_depth;
     while (n->kind == N_NOT && n->u.pair.a) n = n->u.pair.a;   /* a job's status is not inverted */
+    if (table_is_full()) {
+        sh_error("fork: retry: Resource temporarily unavailable");
+        stack_overflowed();
+        sh_fail(1);
+        return 1;
+    }
     if (sh.in_trial) {           /* on trial nothing may be put off */
         int status = subshell_run(n, 1);
         job_add(status);
@@ -280,23 +290,31 @@ job *job_wait_any(job **among, int n)
     }
 }
 
+unsigned background_fence(unsigned from)
+{
+    unsigned was = fence;
+    fence = from;
+    return was;
+}
+
 void background_finish(void)
 {
     if (deepest < sh.level) return;
+    unsigned first = jobs_first() > fence ? jobs_first() : fence;
     double until_s = slept_s + GRACE_S;
     bool left = true;
     while (left && waiting && !sh.in_trial) {
         left = false;
-        for (unsigned i = jobs_first(); i < jobs_n; i++)
+        for (unsigned i = first; i < jobs_n; i++)
             left |= job_at(i)->level == sh.level && job_at(i)->walk && job_at(i)->due_s <= until_s;
         if (left) left = run_next(until_s);
     }
-    for (unsigned i = jobs_first(); i < jobs_n; i++)
+    for (unsigned i = first; i < jobs_n; i++)
         if (job_at(i)->level >= sh.level) {
             forget_walk(job_at(i));
             job_at(i)->level = -1;
         }
-    deepest = sh.level - 1;
+    if (!fence) deepest = sh.level - 1;
 }
 
 job *job_find(int64_t id, bool is_number)
@@ -326,7 +344,7 @@ bool job_kill(int64_t id, bool is_number, int sig)
 void job_forget_all(void)
 {
     for (unsigned i = jobs_first(); i < jobs_n; i++) { forget_walk(job_at(i)); free(job_at(i)->text); *job_at(i) = (job){ 0 }; }
-    jobs_n = 0;
+    jobs_n = fence = 0;
     deepest = -1;
     slept_s = 0;
 }

@@ -25,7 +25,6 @@ typedef struct job {
 } job;
 
 unsigned jobs_first(void);                       /* jobs are numbered from 0; those from here to jobs_begun are known */
-unsigned jobs_begun(void);
 job *job_at(unsigned i);
 job *job_find(int64_t id, bool is_number);       /* of this shell: by number or by process id */
 bool job_seems_running(job *j);                  /* it runs, or has ended before the shell could have noticed */

@@ -5,14 +5,30 @@
 
 static const int inner[CALL_TRAPS] = { TRAP_DEBUG, TRAP_RETURN, TRAP_ERR };
 
+/* f | f in f comes back from every overflow to overflow again, some 2^256 times: after this many nothing is called any more. */
+enum { OVERFLOWS_MAX = 64 };
+static int overflows;
+
+void stack_overflowed(void)
+{
+    sh.stack_overflow = true;
+    overflows++;
+}
+
+void stack_start(void)
+{
+    sh.stack_overflow = false;
+    overflows = 0;
+}
+
 bool call_fits(func *f)
 {
     const char *nest = var_get("FUNCNEST");
     int64_t limit = sh.max_depth, asked;
     if (nest && parse_int(nest, &asked) && asked > 0 && asked < limit) limit = asked;
-    if (sh.depth < limit) return true;
-    sh_error("%s: maximum function nesting level exceeded (%lld)", f->name, (long long)limit);
-    if (limit == sh.max_depth) sh.stack_overflow = true;
+    if (sh.depth < limit && overflows < OVERFLOWS_MAX) return true;
+    if (overflows < OVERFLOWS_MAX) sh_error("%s: maximum function nesting level exceeded (%lld)", f->name, (long long)limit);
+    if (limit == sh.max_depth) stack_overflowed();
     sh_fail(1);
     return false;
 }

@@ -217,7 +217,7 @@ int exec_node(node *n)
     if (++sh.eval_depth > MAX_EVAL_DEPTH || stack_is_short()) {
         sh.eval_depth--;
         sh_error("maximum evaluation depth exceeded (%d)", sh.eval_depth);
-        sh.stack_overflow = true;
+        stack_overflowed();
         sh_fail(1);
         return 1;
     }

@@ -89,6 +89,7 @@ static bool trial(pipeline *pl)
     outside *o = subshell_step_out(pl->state);   /* what the producer did to its own state is none of its readers' business */
     sub_state *st = subshell_enter();
     int was = sh.in_trial;
+    unsigned fence = background_fence(jobs_begun());   /* the producer may be a job itself: it must outlive its readers */
     sh.in_trial = len > ALLOW_EFFECTS ? 2 : 1;
     int n = seal(swaps, 16);
     io_watch_dry(copy, dry, &rest);
@@ -96,8 +97,9 @@ static bool trial(pipeline *pl)
     io_unref(copy);
     bool ok = sh.unwind != UW_TRIAL;
     sh.unwind = 0;
-    sh.in_trial = was;
     subshell_leave(st, 0);
+    sh.in_trial = was;
+    background_fence(fence);
     sh.unwind = 0;
     unseal(swaps, n, ok);
     subshell_step_in(pl->state, o);

@@ -180,7 +180,11 @@ void shell_restrict(void)
 /* Runs text as a new shell would, or what is on its input when text is NULL: argv[0] becomes $0. */
 static int new_shell(const char *text, size_t len, int argc, char **argv, bool is_command, const start *how)
 {
-    if (sh.depth >= sh.max_depth) { sh_error("%s: maximum shell nesting level exceeded (%d)", argv[0], sh.max_depth); return 1; }
+    if (sh.depth >= sh.max_depth) {
+        sh_error("%s: maximum shell nesting level exceeded (%d)", argv[0], sh.max_depth);
+        stack_overflowed();
+        return 1;
+    }
     if (jobs_fresh) background_begin();
     int parent = SHELL_PID + sh.shell_level;   /* the subshell around it has become it */
     sub_state *st = subshell_enter();

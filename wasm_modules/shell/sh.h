@@ -316,6 +316,8 @@ bool loop_step(arith *a, int64_t *v);                    /* one expression of fo
 /* the first arm from c on that the subject matches; NULL when there is none, or a pattern failed (sh.unwind) */
 case_item *case_arm(case_item *c, const char *subject);
 int exec_function(func *f, int argc, char **argv);
+void stack_overflowed(void);                             /* nested too deeply: the turn ends as STACK_OVERFLOW (calls.c) */
+void stack_start(void);                                  /* a turn begins */
 /* run a command by name: 1 no functions, 2 builtins only, 4 default path */
 int exec_argv(int argc, char **argv, int flags);
 int exec_text(const char *text, size_t len, const char *what, int line);  /* parse and run: eval, source, traps, turns */
@@ -341,6 +343,8 @@ void background_tick(void);                              /* the shell runs a com
 /* sleep, while jobs wait for their time; false: nobody does, sleep yourself */
 bool background_sleep(int argc, char **argv);
 void background_finish(void);                            /* the subshell ends: its jobs get what is left of a second */
+unsigned background_fence(unsigned from);                /* from here on, subshells that end leave the jobs before this one alone */
+unsigned jobs_begun(void);
 void job_add(int status);                                /* one that has run to its end already */
 int coprocess_start(const char *name, node *body);       /* coproc NAME body */
 void coprocess_finish(void);                             /* nobody writes to it any more: it runs to its end */

@@ -52,7 +52,7 @@ int shell_run(const char *code, size_t len)
     sh.first_args = sh.args;
     sh.nfirst_args = sh.own_args ? 0 : sh.nargs;   /* what set -- left behind is nothing the shell was started with */
     sh.loop_depth = sh.cond_depth = sh.depth = sh.eval_depth = 0;
-    sh.stack_overflow = false;
+    stack_start();
     sh_syntax.message[0] = 0;
     job_forget_all();
     int status = exec_text(code, len, NULL, 1);
