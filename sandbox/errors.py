@@ -7,7 +7,7 @@
     └── SetupError        our fault or the machine's: an image is missing, the cache cannot be written
 
     Stop                  not an error of anyone: how a limit or a cancel ends a guest, and travels through its frames
-    └── Suspend           raised by a capability that must wait for somebody: the run is put away, to be resumed by replay
+    └── Suspend           raised by a capability that must wait for an approver: the run is suspended, to be resumed by replay
 
 A guest's own failure is a result (`RunResult.error`), never an exception.
 """

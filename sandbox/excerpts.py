@@ -1,4 +1,4 @@
-"""Excerpts: what a message shows of a value that somebody handed over.
+"""Excerpts: what a message shows of a value that a caller handed over.
 
 Rules: an excerpt is short whatever the value is, and making one never raises: a number can have more digits than Python is
 willing to write, and the `repr` of a caller's own object may do anything. Messages about values use this, never `{value!r}`.

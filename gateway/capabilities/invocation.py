@@ -29,7 +29,7 @@ from sandbox.capabilities.registry import (
     CapabilityLimits,
     ToolCallContext,
     ToolError,
-    checked_answer,
+    check_answer,
     digest,
 )
 from sandbox.capabilities.schemas import Mismatch
@@ -210,7 +210,7 @@ async def make(catalogue: Catalogue, call: ToolCall, declaration: str | None = N
 
 def _late_reply(held: Held, late: asyncio.Future[Any]) -> bytes | None:
     try:
-        return checked_answer(held.entry, late.result())[1]
+        return check_answer(held.entry, late.result())[1]
     except (Exception, asyncio.CancelledError):
         return None
 
@@ -237,7 +237,7 @@ async def _make(held: Held, call: ToolCall, left: list[asyncio.Future[Any]]) -> 
     except Exception as error:
         raise ToolError("TOOL_ERROR", _told(error)) from None
     try:
-        answer = checked_answer(held.entry, value)
+        answer = check_answer(held.entry, value)
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
         raise ToolError("TOOL_ERROR", f"the answer is not plain JSON: {error}"[:_MESSAGE_CHARS_MAX]) from None
     if len(answer[1]) > call.limits.max_response_bytes:

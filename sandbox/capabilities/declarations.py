@@ -2,7 +2,7 @@
 
 Rules: a declaration that is not understood is refused where it is made (INVALID_ARGUMENT), never read as the mildest one.
 THREAT[TM-APPR-SHAPE]: an approval policy has one of the contract's three shapes and no other; a misspelt one would
-otherwise be found out only when a call went through that somebody wanted to see first. Does not know: schemas
+otherwise be found out only when a call went through that an approver wanted to see first. Does not know: schemas
 (`sandbox.capabilities.schemas`), calls.
 """
 
@@ -45,26 +45,26 @@ class Capability(msgspec.Struct, frozen=True, kw_only=True):
 def check_declaration(capability: Capability) -> None:
     name = capability.name
     if not isinstance(capability.description, str):
-        raise _refused(name, "description must be text", capability.description)
+        raise _refuse(name, "description must be text", capability.description)
     if capability.side_effect not in tuple(SideEffect):
         known = ", ".join(one.value for one in SideEffect)
-        raise _refused(name, f"side_effect must be one of {known}", capability.side_effect)
+        raise _refuse(name, f"side_effect must be one of {known}", capability.side_effect)
     if not isinstance(capability.idempotent, bool):
-        raise _refused(name, "idempotent must be true or false", capability.idempotent)
+        raise _refuse(name, "idempotent must be true or false", capability.idempotent)
     if not is_approval_policy(capability.approval_policy):
         shapes = 'approval_policy must be "none", "manual" or {"auto": {"rule": NAME}}'
-        raise _refused(name, shapes, capability.approval_policy)
+        raise _refuse(name, shapes, capability.approval_policy)
     for schema in ("input_schema", "output_schema"):
         if not isinstance(getattr(capability, schema), dict):
-            raise _refused(name, f"{schema} must be a JSON schema", getattr(capability, schema))
+            raise _refuse(name, f"{schema} must be a JSON schema", getattr(capability, schema))
     if not isinstance(capability.limits, CapabilityLimits):
-        raise _refused(name, "limits must be CapabilityLimits", capability.limits)
+        raise _refuse(name, "limits must be CapabilityLimits", capability.limits)
     for limit in CapabilityLimits.__struct_fields__:
         value = getattr(capability.limits, limit)
         if limit == _UNLIMITED and value is None:
             continue
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise _refused(name, f"limits.{limit} must be a whole number of at least 1", value)
+            raise _refuse(name, f"limits.{limit} must be a whole number of at least 1", value)
 
 
 def is_approval_policy(declared: object) -> bool:
@@ -82,5 +82,5 @@ def rule_of(declared: object) -> str | None:
     return rule if isinstance(rule, str) and rule else None
 
 
-def _refused(name: str, expected: str, given: Any) -> RequestError:
+def _refuse(name: str, expected: str, given: Any) -> RequestError:
     return RequestError("INVALID_ARGUMENT", f"{name}: {expected}, not {excerpt(given)}")

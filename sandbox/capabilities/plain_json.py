@@ -1,4 +1,4 @@
-"""Plain JSON: whether a value means the same to a program as to whoever gave it.
+"""Plain JSON: whether a value means the same to a program as to its sender.
 
 Purpose: the encoder writes NaN and Infinity as null, bytes as base64, and keys that are numbers as texts, without a word. What
 programs are given is therefore looked through, as what they give is by their own interpreter.
@@ -51,7 +51,7 @@ def objection(value: Any) -> str | None:
 
 
 def why_unencodable(error: Exception) -> str:
-    """What the encoder found wrong, said for whoever gave the value."""
+    """What the encoder found wrong, in words for the value's sender."""
     if isinstance(error, UnicodeEncodeError):
         return "it has text that is not valid Unicode"
     if isinstance(error, RecursionError):

@@ -25,7 +25,7 @@ from sandbox.capabilities.declarations import ApprovalPolicy, Capability, Capabi
 from sandbox.capabilities.idempotency import Answers, KeyRefused
 from sandbox.capabilities.plain_json import objection, why_unencodable
 from sandbox.capabilities.rate_limits import Admission, RateExceeded
-from sandbox.capabilities.schemas import Arguments, Mismatch, check_value, compile_schema, schemas_of
+from sandbox.capabilities.schemas import Arguments, Mismatch, check_value, compile_schema, derive_schemas
 from sandbox.engine.limits import MOST, Run
 from sandbox.errors import RequestError, Stop
 from sandbox.excerpts import excerpt
@@ -163,8 +163,8 @@ class Registry:
 
 
 def declare(function: Callable[..., Any], name: str | None = None) -> Capability:
-    """A capability described by a function: its name, docstring and type hints (`sandbox.capabilities.schemas.schemas_of`)."""
-    takes, gives = schemas_of(function)
+    """A capability described by a function: its name, docstring and type hints (`schemas.derive_schemas`)."""
+    takes, gives = derive_schemas(function)
     description = (function.__doc__ or "").strip()
     return Capability(
         name=function.__name__ if name is None else name, description=description, input_schema=takes, output_schema=gives
@@ -184,7 +184,7 @@ def digest(value: Any) -> str:
 
 
 def declaration_digest(capability: Capability) -> str:
-    """Of what somebody relies on who decides about a call now that is made later: all but description and limits."""
+    """Of what an approver of a later call relies on: all but description and limits."""
     one = capability
     return digest([one.name, one.input_schema, one.output_schema, one.side_effect, one.approval_policy, one.idempotent])
 
@@ -280,7 +280,7 @@ class Calls:
         if answers is not None and key is not None:
             job.on_end = functools.partial(_end_keyed, entry, answers, key, job, leave)
         self._perform(job, entry, left_ms)
-        return checked_answer(entry, job.value())
+        return check_answer(entry, job.value())
 
     def _enter(self, entry: Entry, timeout_ms: int) -> tuple[Callable[[], None], int]:
         """A place among the calls of this capability, and what is left of the time."""
@@ -298,7 +298,7 @@ class Calls:
         started_ns = time.monotonic_ns()
         found: list[Callable[[], None]] = []
 
-        def entered() -> bool:
+        def try_to_enter() -> bool:
             leave = admission.enter()
             if leave is not None:
                 found.append(leave)
@@ -306,7 +306,7 @@ class Calls:
 
         admission.wait(self, self._run.wake)
         try:
-            if not self._run.wait_for(entered, timeout_ms):
+            if not self._run.wait_for(try_to_enter, timeout_ms):
                 raise ToolError("TIMEOUT_TOOL", f"the capability had no place for another call within {timeout_ms} ms")
         finally:
             admission.forget(self)
@@ -352,7 +352,7 @@ class Calls:
         return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def checked_answer(entry: Entry, value: Any) -> tuple[Any, bytes]:
+def check_answer(entry: Entry, value: Any) -> tuple[Any, bytes]:
     """An answer of the right size and shape, as JSON."""
     try:
         reply = _encode({"value": value})
@@ -377,9 +377,9 @@ def _not_plain(entry: Entry, why: str) -> ToolError:
 
 
 def _end_keyed(entry: Entry, answers: Answers, key: str, job: Job, leave: Callable[[], None]) -> None:
-    """Keep a call's answer for its idempotency key, also if nobody waits for it any more."""
+    """Keep a call's answer for its idempotency key, also if its caller has stopped waiting."""
     try:
-        answers.end(key, checked_answer(entry, job.value())[1])
+        answers.end(key, check_answer(entry, job.value())[1])
     except Exception:  # a call that failed, or gave what it may not give, may be made again
         answers.end(key, None)
     finally:

@@ -111,7 +111,7 @@ class Arguments:
         return {**named, **kwargs}
 
 
-def schemas_of(function: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def derive_schemas(function: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Input and output schema from a function's signature and type hints.
 
     A parameter without a hint, or with one JSON does not know, may be anything. A function with `*args` or positional-only
@@ -122,14 +122,14 @@ def schemas_of(function: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, 
         hints = get_type_hints(function, include_extras=True)
     except (TypeError, ValueError, NameError, AttributeError):
         return {"type": "array"}, {}
-    output = _schema_of(hints["return"]) if "return" in hints else {}
+    output = _derive_schema(hints["return"]) if "return" in hints else {}
     if any(one.kind in (one.VAR_POSITIONAL, one.POSITIONAL_ONLY) for one in parameters):
         return {"type": "array"}, output
     properties: dict[str, Any] = {}
     definitions: dict[str, Any] = {}
     for one in parameters:
         if one.kind is not one.VAR_KEYWORD:
-            described = _schema_of(hints[one.name]) if one.name in hints else {}
+            described = _derive_schema(hints[one.name]) if one.name in hints else {}
             definitions.update(described.pop("$defs", {}))
             properties[one.name] = described
     named = [one for one in parameters if one.kind is not one.VAR_KEYWORD]
@@ -142,7 +142,7 @@ def schemas_of(function: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, 
     return ({**schema, "$defs": definitions} if definitions else schema), output
 
 
-def _schema_of(hint: Any) -> dict[str, Any]:
+def _derive_schema(hint: Any) -> dict[str, Any]:
     try:
         return msgspec.json.schema(hint)
     except (TypeError, ValueError, RecursionError):

@@ -1,6 +1,6 @@
 """Frames: data compressed with zstd, a few megabytes at a time, on two threads.
 
-Rules: THREAT[TM-SNAP-BOMB]: whoever decompresses knows the size of all from elsewhere; frames that say otherwise are not opened,
+Rules: THREAT[TM-SNAP-BOMB]: the caller knows the size of all from elsewhere; frames that say otherwise are not opened,
 and none gives more than it says. Does not know what the data is.
 """
 
@@ -157,7 +157,7 @@ def _do(jobs: Sequence[Callable[[], None]]) -> None:
 
 
 def _finish(started: list[tuple[Future[None], Callable[[], None]]]) -> None:
-    """Whoever waits helps: what no thread has begun is done here."""
+    """The waiting thread helps: what no thread has begun is done here."""
     from concurrent.futures import wait
 
     try:
@@ -183,7 +183,7 @@ def decompress(frames: list[bytes], size_bytes: int) -> Unpacked:
 
 
 def _decompress(frame: bytes, begin: int, end: int, spans: Sequence[Span], target: memoryview, owner: object) -> None:
-    """Put what the spans want of a frame to its place. It is decompressed beside it first, where memory is warm."""
+    """Put what the spans want of a frame to its place. It is decompressed into a buffer first, where memory is warm."""
     import zstandard
 
     place = _contexts.place(end - begin)

@@ -145,7 +145,7 @@ def _cipher(key: bytes, key_id: str, tenant: str) -> AESGCM:  # type: ignore[nam
     return AESGCM(HKDF(SHA256(), _KEY_BYTES, salt=None, info=info).derive(key))
 
 
-def _authenticated(protected: bytes, purpose: str, tenant: str) -> bytes:
+def _bind_purpose(protected: bytes, purpose: str, tenant: str) -> bytes:
     """Enc_structure of RFC 9052, 5.3."""
     return cbor.encode(["Encrypt0", protected, cbor.encode(["hatchway", purpose, tenant])])
 
@@ -161,7 +161,7 @@ def seal(data: bytes, keys: Keys, *, tenant: str = LOCAL_TENANT, purpose: str) -
     protected = cbor.encode({_ALGORITHM: _A256GCM, _CONTENT_TYPE: f"application/x-hatchway-{purpose}", _KEY_ID: key_id.encode()})
     nonce = secrets.token_bytes(_NONCE_BYTES)
     cipher = _cipher(keys.by_id[key_id], key_id, tenant)
-    encrypted = cipher.encrypt(nonce, data, _authenticated(protected, purpose, tenant))
+    encrypted = cipher.encrypt(nonce, data, _bind_purpose(protected, purpose, tenant))
     # The last item is put behind the others by hand: it is megabytes, and the encoder would copy it twice.
     head = cbor.encode([protected, {_NONCE: nonce}, b""])
     assert head[-1:] == b"\x40"
@@ -178,7 +178,7 @@ def open_seal(blob: bytes | bytearray | memoryview, keys: Keys, *, tenant: str =
     if key is None:
         raise corrupt(f"this was sealed with the key {key_id!r}, which is not in the key ring")
     try:
-        opened: bytes = _cipher(key, key_id, tenant).decrypt(nonce, encrypted, _authenticated(protected, purpose, tenant))
+        opened: bytes = _cipher(key, key_id, tenant).decrypt(nonce, encrypted, _bind_purpose(protected, purpose, tenant))
     except InvalidTag:
         raise corrupt(f"this {purpose} is damaged, or belongs to another tenant") from None
     return opened

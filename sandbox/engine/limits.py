@@ -1,7 +1,7 @@
 """Limits in force: the account of one run, and the clock that ends it.
 
 Purpose: `check` refuses limits this engine cannot hold to (`sandbox.limits` has the table), `Run` keeps the account of one run
-(time, output, calls) and stops the guest when an account is overdrawn, `Ticker` advances wasmtime's epochs so that a computing
+(time, output, calls) and stops the guest when an account is find_overrun, `Ticker` advances wasmtime's epochs so that a computing
 guest asks its `Run` every ten milliseconds, and when the first of its clocks may have run out.
 
 Rules: a limit that ends a run raises `Stop`; it is raised on the guest's own thread, out of a host function or an epoch check.
@@ -53,7 +53,7 @@ class Run:
     output_dropped_bytes = 0
     calls_started = 0
     around_waits: Callable[[], AbstractContextManager[object]] = nullcontext
-    """Entered while the guest waits for time to pass or for an answer: whoever counts computing guests does not count it."""
+    """Entered while the guest waits for time to pass or for an answer: such a guest is not counted as computing."""
     _cancelled = False
     _woken: threading.Event | None = None  # made late: most runs never wait
     _took_ns: tuple[int, int] | None = None
@@ -99,7 +99,7 @@ class Run:
         """When the guest has to ask again. Read by the ticker; one that is cancelled is due until it has ended."""
         return 0 if self._cancelled else self._due_ns
 
-    def overdrawn(self) -> Stop | None:
+    def find_overrun(self) -> Stop | None:
         """Asked at a tick of a computing guest, on its thread."""
         if self._cancelled:
             return _cancelled()
@@ -120,7 +120,7 @@ class Run:
         )
 
     def check(self) -> None:
-        stop = self.overdrawn()
+        stop = self.find_overrun()
         if stop is not None:
             raise stop
 
@@ -152,7 +152,7 @@ class Run:
                 self.check()
 
     def _sleep(self, at_most_ns: int) -> None:
-        """Until someone calls `wake`. INVARIANT: whoever wakes changes what the sleeper looks at first, so none is missed."""
+        """Until `wake` is called. INVARIANT: the waker changes what the sleeper looks at first, so none is missed."""
         woken = self._woken = self._woken or threading.Event()
         if not self._cancelled:
             self._due_ns = self._wall_end_ns

@@ -188,7 +188,7 @@ class GuestMemory:
 
     @property
     def whole(self) -> memoryview:
-        """All of it, as it was when `make_room` looked. Whoever writes to it holds the instance."""
+        """All of it, as it was when `make_room` looked. A thread that writes to it holds the instance."""
         return self._view
 
 

@@ -22,7 +22,7 @@ _SECTION: Final = struct.Struct("<I4x16xQQ24x")
 
 def advise(code: Path) -> None:
     """Let the kernel read the tables. It does so by itself; asking takes a millisecond where they are there. Not on a thread:
-    whoever loads code may be about to do what only a process with a single thread can."""
+    the caller may be about to do what only a process with a single thread can."""
     try:
         descriptor = os.open(code, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -2,7 +2,7 @@
 
 Purpose: a guest may use `MAX_WASM_STACK_BYTES` of the stack of the thread that runs it, and the engine finds an overflow only if
 that much is really there; on a smaller stack the process dies. A Python stack that runs out in the middle of a run is as bad: at
-the entry of a callback nobody can catch it. Embedders make threads with small stacks, and call from deep recursions; so a run
+the entry of a callback it cannot be caught. Embedders make threads with small stacks, and call from deep recursions; so a run
 that starts in such a place moves to a thread of ours.
 
 Rules: the size of a thread's stack is asked once per thread. A stack with a guest on it already has no room for another: a

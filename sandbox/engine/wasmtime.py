@@ -200,7 +200,7 @@ class Module:
 class _Current(threading.local):
     """The call that runs on this thread: host functions find their instance here."""
 
-    call: Call = None  # type: ignore[assignment]  # outside of calls nobody looks
+    call: Call = None  # type: ignore[assignment]  # it is read during calls only
 
 
 _current = _Current()

@@ -129,7 +129,7 @@ class Generations:
             raise VfsError(ENOSPC)
 
     def drop_name(self, ino: int) -> None:
-        """One name of the node is gone; with the last one the node goes too, unless somebody has it open."""
+        """One name of the node is gone; with the last one the node goes too, unless a descriptor has it open."""
         node = self.own(ino)
         node.nlink -= 1
         node.ctime_ns = self.clock()

@@ -2,7 +2,7 @@
 
 Rules: semantics are POSIX's as Linux has them: `..` is physical, `/..` is `/`, symbolic links are followed inside this
 filesystem only (an absolute target starts at its root). Every walk ends: hops and steps are capped. Nothing is changed here, but
-for what was left to be put down when somebody looks (`late`). Knows no descriptors.
+for what was left to be created at the first lookup (`late`). Knows no descriptors.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Resolver(Generations):
     """Lookups by (starting directory, path)."""
 
     late: Callable[[], None] | None = None
-    """Puts files down that few look for, when somebody looks for anything the first time."""
+    """Creates rarely used files at the first lookup."""
 
     def arrive(self) -> None:
         if self.late is not None:

@@ -167,7 +167,7 @@ class Namespace(Resolver):
         self._may_detach(old, old_path)
         if new.ino:
             self._may_replace(moved, new, new_path)
-        elif self._fixed(new.parent):
+        elif self._is_fixed(new.parent):
             raise VfsError(EROFS, new_path)
         if self.nodes[new.parent].nlink == 0:
             raise VfsError(ENOENT, new_path)
@@ -175,7 +175,7 @@ class Namespace(Resolver):
             self._check_depth(old, new, new_path)
         self._move(old, new)
 
-    def _fixed(self, ino: int) -> bool:
+    def _is_fixed(self, ino: int) -> bool:
         node = self.nodes[ino]
         return isinstance(node, Directory) and node.fixed
 

@@ -254,7 +254,7 @@ class Vfs(Namespace):
             raise VfsError(ENOTEMPTY, path)
         if place.ino in (ROOT, WORKSPACE_INO, TMP_INO):
             raise VfsError(EBUSY, path)
-        if node.fixed or self._fixed(place.parent):
+        if node.fixed or self._is_fixed(place.parent):
             raise VfsError(EROFS, path)
         self._empty(place.ino)
         self.remove_directory(WORKSPACE_INO, path)

@@ -50,7 +50,7 @@ _LAST_BYTES: Final = 1 << 20
 """Of the memory allowed, what a turn leaves to the next ones, or an eighth of it, or half of what it finds: enough for a program
 that frees some, also after several have taken all they could get."""
 _LARGE_BYTES: Final = 16 << 20
-"""To give so much memory back takes milliseconds, which whoever waits for an answer need not wait for."""
+"""Giving this much memory back takes milliseconds, for which no answer should wait."""
 _U32: Final = 0xFFFFFFFF
 _EFFECTLESS: Final = frozenset({"clock_time_get", "clock_res_get", "random_get", "sched_yield", "fd_write", "proc_exit"})
 
@@ -112,10 +112,10 @@ class Guest:
         """A new instance of the image, with nothing of the session in it yet."""
         wasi = self._wasi = Wasi(None, self.vfs, self._table, None)  # type: ignore[arg-type]  # both are set before any call
         self._limit_bytes = 0
-        self._instance = Instance(self.image.prepared, Call(_Functions(self._function), self._interrupted))
+        self._instance = Instance(self.image.prepared, Call(_Functions(self._function), self._find_overrun))
         map_image(self._instance, self.image.descriptor, self.image.size_bytes)
         for name in _EXPORTS:
-            self._instance.has(name)  # found now, when nobody waits: guests are also started ahead of time
+            self._instance.has(name)  # found now, when no run waits: guests are also started ahead of time
         self._memory = wasi.memory = GuestMemory(self._instance)
         self._dirty = DirtyPages(self._memory, self.image.descriptor, self.image.size_bytes)
 
@@ -146,9 +146,9 @@ class Guest:
         """The turn is about to touch files or the outside: remember how they were."""
         self._before = (self.vfs.checkpoint(), self._table.clone())
 
-    def _interrupted(self) -> Stop | None:
+    def _find_overrun(self) -> Stop | None:
         run = self._run
-        return run.overdrawn() if run is not None else None
+        return run.find_overrun() if run is not None else None
 
     def _answer(self, pointer: int, length: int, reply_pointer: int, reply_length: int) -> int:
         """The import `host.call`."""
@@ -331,7 +331,7 @@ class Guest:
         self._start()
         self._fill()
         if self._journal:
-            # Not only runs need the state: whoever asks for it may have no stack for a guest.
+            # Not only runs need the state: its caller may have no stack for a guest.
             self._replay() if stacks.is_enough() else stacks.on_large_stack(self._replay)
 
     def _replay(self) -> None:

@@ -82,7 +82,7 @@ class World:
 
 
 class Repeated(World):
-    """The outside of a small turn that is run again: the same answers, and nobody listens."""
+    """The outside of a small turn that is run again: the same answers, and no listener."""
 
     def __init__(self, run: Run, answers: Sequence[int | bytes]) -> None:
         super().__init__(run, b"")

@@ -75,7 +75,7 @@ _PYTHON_TURNS = (
     b'{"code":"1+1"}',
 )
 _FIGURE_DATA = ("/usr/local/lib/python315.zip/matplotlib/mpl-data", "/usr/local/share/matplotlib")
-"""matplotlib looks for its data beside its code, which is in the zip; the artifact carries it as an archive of its own."""
+"""matplotlib looks for its data next to its code, which is in the zip; the artifact carries it as an archive of its own."""
 _IMMORTALIZE: Final = ord("I")
 _IMMORTAL_COUNT: Final = 5 << 28
 """CPython's own count for objects that are never freed, where a pointer has 32 bits."""
@@ -103,7 +103,7 @@ class Source:
 
 
 class _Still:
-    """The world while an image is made: no time passes, nothing is random, nobody listens."""
+    """The world while an image is made: no time passes, nothing is random, no listener."""
 
     args: Sequence[bytes] = (b"hatchway",)
     environ: Sequence[bytes] = ENVIRON

@@ -1,7 +1,7 @@
 """Sources: standard input that is read when the program asks for it.
 
-Purpose: a pipe that nobody has closed yet is no reason to wait before a program starts, and a program that reads nothing leaves
-everything to whoever reads next.
+Purpose: a pipe that is not closed yet is no reason to wait before a program starts, and a program that reads nothing leaves
+everything to the next reader.
 
 Rules: a read waits as a sleep does: the run's wall clock goes on, and its end or a cancel ends the wait. It gives what is there,
 which may be less than asked, so how a program sees its input depends on when that came: a run that is recorded has it all

@@ -1,8 +1,8 @@
 """A session's files, for its host.
 
-Purpose: the filesystem belongs to the run under way, which may be undone with everything that was written meanwhile. So whoever
-reads or writes here waits for that run. What belongs to the run itself, a capability or an output callback, does not wait: what
-it writes is part of the run, and undone with it.
+Purpose: the filesystem belongs to the run under way, which may be undone with everything that was written meanwhile. So a caller
+that reads or writes here waits for that run. What belongs to the run itself, a capability or an output callback, does not wait:
+what it writes is part of the run, and undone with it.
 
 Rules: each verb is one of `sandbox.filesystem.vfs.Vfs`, between two runs. From an event loop, call it on a thread.
 """

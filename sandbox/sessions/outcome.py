@@ -75,15 +75,15 @@ def read_outcome(reported: list[bytes]) -> Outcome:
     return Outcome(error=ErrorObject(code=code, message=message, hint=hint), exit_code=1)
 
 
-def vouched(error: ErrorObject, calls: Iterable[ExternalCallRecord]) -> ErrorObject:
+def trust_code(error: ErrorObject, calls: Iterable[ExternalCallRecord]) -> ErrorObject:
     """THREAT[TM-ISO-FORGE]: an error with a code of the host's is the host's only if a call of this run was answered with it:
-    programs make errors of any code, and whoever reads a result acts on what it says."""
+    programs make errors of any code, and readers of a result act on what it says."""
     if error.code not in _HOSTS_CODES or any(call.error is not None and call.error.code == error.code for call in calls):
         return error
     return msgspec.structs.replace(error, code="RUNTIME_ERROR")
 
 
-def advised(error: ErrorObject, language: Language) -> ErrorObject:
+def add_hint(error: ErrorObject, language: Language) -> ErrorObject:
     """Types are erased without knowing other files, so an interface that is imported like a value is looked for."""
     _, missing, name = error.message.partition(_NO_EXPORT)
     if language is not Language.TYPESCRIPT or not missing or error.hint is not None:

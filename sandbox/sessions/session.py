@@ -34,7 +34,7 @@ from sandbox.guests.state import GuestState, SessionState
 from sandbox.guests.stdin import Source
 from sandbox.guests.tape import Tape
 from sandbox.languages import GUEST_OF
-from sandbox.sessions.outcome import Outcome, advised, first_error, read_outcome, vouched
+from sandbox.sessions.outcome import Outcome, add_hint, first_error, read_outcome, trust_code
 from sandbox.sessions.request_checks import CodeRefused, check_request, stdin_bytes
 from sandbox.wasi.wasi import GuestExit
 from sandbox.wire import (
@@ -224,15 +224,48 @@ class Session:
         return _encode(message)
 
     def _take_turn(
-        self,
-        request: RunRequest,
-        guest: Guest,
-        run: Run,
-        tape: Tape | None,
-        source: Source | None = None,
+        self, request: RunRequest, guest: Guest, run: Run, tape: Tape | None, source: Source | None = None
     ) -> RunResult:
         calls, name, tools = Calls(self.registry, run), guest.image.name, self.registry.names()
         reported: list[bytes] = []
+        answer = self._answer_guest(calls, run, reported)
+        error, status, outcome, code = None, None, Outcome(), request.code
+        found: list[Diagnostic] = []
+        try:
+            if run.is_cancelled:
+                run.check()
+            if request.language is _TYPESCRIPT:
+                code, found = self._erase(code, request.filename or "<run>", run)
+            message, stdin = self._request(request, code, name, tools, run, source), stdin_bytes(request)
+            if tape is None:
+                guest.turn(message, run, answer, World(run, stdin if source is None else source, self._ahead_ns))
+            else:
+                listen = tape.listen(answer, lambda opcode, body, reply: _recall(calls, opcode, body, reply))
+                guest.turn(tape.message(message), run, listen, tape.world(run, stdin, self._ahead_ns))
+            outcome = read_outcome(reported)
+            error = outcome.error or (first_error(outcome.diagnostics) if request.validate_only else None)
+            if error is not None:
+                error = add_hint(trust_code(error, calls.records), request.language)
+            if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
+                guest.undo()
+            else:
+                self._seeded.add(name)
+                self._told[name] = tools
+        except Stop as stop:
+            error, status = stop.error, stop.status
+            if tape is not None:
+                tape.stopped = stop
+        except GuestExit as left:
+            outcome.exit_code = left.code & 255
+        except Trap as trap:
+            # A guest that has no way back to its turn reports first and traps then.
+            outcome = read_outcome(reported) if reported else outcome
+            error = trust_code(outcome.error or _describe_trap(trap), calls.records)
+        done = self._describe(guest, run, calls, outcome, found)
+        return done if error is None else _fail(done, error, status)
+
+    def _answer_guest(self, calls: Calls, run: Run, reported: list[bytes]) -> Callable[[int, bytes], bytes]:
+        """What answers the guest's messages during one turn; its report is put into `reported`."""
 
         def answer(opcode: int, body: bytes) -> bytes:
             if opcode == _DONE:
@@ -248,42 +281,11 @@ class Session:
                 return self._erase_module(body, run)
             raise Trap("the guest sent an unknown message")
 
-        def recall(opcode: int, body: bytes, reply: bytes) -> None:
-            if opcode == _CALL:
-                calls.recall(body, reply)
+        return answer
 
-        error, status, outcome, code = None, None, Outcome(), request.code
-        found: list[Diagnostic] = []
-        try:
-            if run.is_cancelled:
-                run.check()
-            if request.language is _TYPESCRIPT:
-                code, found = self._erase(code, request.filename or "<run>", run)
-            message, stdin = self._request(request, code, name, tools, run, source), stdin_bytes(request)
-            if tape is None:
-                guest.turn(message, run, answer, World(run, stdin if source is None else source, self._ahead_ns))
-            else:
-                guest.turn(tape.message(message), run, tape.listen(answer, recall), tape.world(run, stdin, self._ahead_ns))
-            outcome = read_outcome(reported)
-            error = outcome.error or (first_error(outcome.diagnostics) if request.validate_only else None)
-            if error is not None:
-                error = advised(vouched(error, calls.records), request.language)
-            if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
-                guest.undo()
-            else:
-                self._seeded.add(name)
-                self._told[name] = tools
-        except Stop as stop:
-            error, status = stop.error, stop.status
-            if tape is not None:
-                tape.stopped = stop
-        except GuestExit as left:
-            outcome.exit_code = left.code & 255
-        except Trap as trap:
-            # A guest that has no way back to its turn reports first and traps then.
-            outcome = read_outcome(reported) if reported else outcome
-            error = vouched(outcome.error or _trapped(trap), calls.records)
-        done = RunResult(
+    def _describe(self, guest: Guest, run: Run, calls: Calls, outcome: Outcome, found: list[Diagnostic]) -> RunResult:
+        """The result of a run that did not fail."""
+        return RunResult(
             status=RunStatus.OK,
             result=outcome.result,
             stdout=run.output[0].decode("utf-8", "replace"),
@@ -300,7 +302,6 @@ class Session:
             displays=outcome.displays,
             exit_code=outcome.exit_code,
         )
-        return done if error is None else _failed(done, error, status)
 
     def _erase_module(self, body: bytes, run: Run) -> bytes:
         """A program imports a TypeScript file: erase its types too."""
@@ -373,7 +374,12 @@ def _prepare_erasing(code: str) -> None:
     prepare(code)
 
 
-def _failed(done: RunResult, error: ErrorObject, status: RunStatus | None) -> RunResult:
+def _recall(calls: Calls, opcode: int, body: bytes, reply: bytes) -> None:
+    if opcode == _CALL:
+        calls.recall(body, reply)
+
+
+def _fail(done: RunResult, error: ErrorObject, status: RunStatus | None) -> RunResult:
     """What the run left behind, as that of one that failed."""
     return failure(
         error,
@@ -388,7 +394,7 @@ def _failed(done: RunResult, error: ErrorObject, status: RunStatus | None) -> Ru
     )
 
 
-def _trapped(trap: Trap) -> ErrorObject:
+def _describe_trap(trap: Trap) -> ErrorObject:
     if trap.overflow:
         return ErrorObject(code="STACK_OVERFLOW", message="the program recursed too deeply", hint=_OVERFLOW_HINT)
     reason = str(trap).strip().splitlines()[-1].strip() if str(trap).strip() else "no reason given"

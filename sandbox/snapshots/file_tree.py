@@ -3,7 +3,7 @@
 Purpose: a snapshot holds what a session's filesystem has that the standard tree has not: new and changed nodes, with the bytes
 of files apart, as chunks named by their SHA-256.
 
-Rules: `read_tree` trusts nothing: every number is checked, every name leads to a node, link counts are counted anew, directories
+Rules: `read_tree` trusts nothing: every number is checked, every name leads to a node, link counts are counted again, directories
 form one tree, and the *receiver's* quotas rule. Nodes of the standard tree that did not change are the receiver's own, which must
 be the same tree (`tree_digest`). No recursion.
 
@@ -92,7 +92,7 @@ def tree_digest(standard: Checkpoint) -> bytes:
 def write_tree(files: Checkpoint, standard: Checkpoint, keep: Callable[[bytes], bytes]) -> TreeRecord:
     """Records of all that differs from the standard tree. `keep` takes a chunk and gives its digest."""
     records: list[NodeRecord] = []
-    for ino, node in _changed(files, standard):
+    for ino, node in _list_changed(files, standard):
         common = (ino, node.nlink, node.atime_ns, node.mtime_ns, node.ctime_ns)
         if isinstance(node, File):
             chunks = b"".join(keep(bytes(block)) for block in node.data.blocks)
@@ -131,12 +131,12 @@ def sizes_of_files(tree: TreeRecord) -> dict[str, int]:
 
 def blocks_of_files(files: Checkpoint, standard: Checkpoint) -> Iterator[bytes | bytearray]:
     """The chunks that `write_tree` hands to `keep`, in the same order."""
-    for _, node in _changed(files, standard):
+    for _, node in _list_changed(files, standard):
         if isinstance(node, File):
             yield from node.data.blocks
 
 
-def _changed(files: Checkpoint, standard: Checkpoint) -> list[tuple[int, Node]]:
+def _list_changed(files: Checkpoint, standard: Checkpoint) -> list[tuple[int, Node]]:
     """Nodes that are not those of the standard tree, in order."""
     known = standard.nodes
     return sorted((ino, node) for ino, node in files.nodes.items() if known.get(ino) is not node)
@@ -261,7 +261,7 @@ def _check_links(nodes: dict[int, Node], standard: dict[int, Node], changed: set
         if node.nlink != names or (isinstance(node, Directory) and node.nlink > 1):
             raise corrupt("a file's number of names is wrong")
         if node.nlink == 0 and (ino not in opens or (isinstance(node, Directory) and node.entries)):
-            raise corrupt("a file has no name and nobody has it open")
+            raise corrupt("a file has no name and no descriptor has it open")
     if any(ino not in nodes for ino in opens):
         raise corrupt("a descriptor is open on a file that is not there")
     reached = {ROOT}

@@ -164,7 +164,7 @@ class History:
             raise RequestError("INVALID_ARGUMENT", f"{what} {name[:80]!r}", "hatchway snapshot log lists them")
         return str(found[0])
 
-    def _encoded(self, snapshot_id: str) -> bytes:
+    def _read_manifest(self, snapshot_id: str) -> bytes:
         with self._lock:
             row = self._database.execute("SELECT manifest FROM snapshots WHERE id = ?", (snapshot_id,)).fetchone()
         if row is None:
@@ -175,11 +175,11 @@ class History:
         return encoded
 
     def manifest(self, snapshot_id: str) -> Manifest:
-        return snapshot_format.decode_manifest(self._encoded(snapshot_id))
+        return snapshot_format.decode_manifest(self._read_manifest(snapshot_id))
 
     def load(self, snapshot_id: str) -> Snapshot:
         """The snapshot, whole."""
-        encoded = self._encoded(snapshot_id)
+        encoded = self._read_manifest(snapshot_id)
         manifest = snapshot_format.decode_manifest(encoded)
         found = snapshot_format.find_images(manifest, self._images)
         pages = {

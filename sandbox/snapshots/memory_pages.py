@@ -103,7 +103,7 @@ def check_grown(grown_bytes: int, memory_mb: int) -> None:
         raise RequestError("MEMORY_EXCEEDED", message, "raise limits.memory_mb")
 
 
-def digests_of(pages: Mapping[int, bytes], sums: Sums | None = None) -> bytes:
+def compute_digests(pages: Mapping[int, bytes], sums: Sums | None = None) -> bytes:
     """The digests of the pages, one after the other. Pages that `sums` knows are not hashed again."""
     known = sums.digests if sums is not None else {}
     found = []

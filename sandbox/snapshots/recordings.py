@@ -1,7 +1,7 @@
 """Recordings: a run that can be had again. A starting snapshot, the run's journal, and how it ended.
 
 Purpose: `record` runs a program and keeps all three; `replay` runs it again from them and compares; `resume` takes a run that was
-put away while it waited inside of a capability call, replays it to that point and lets it go on, here or in another process.
+suspended while it waited inside of a capability call, replays it to that point and resumes it, here or in another process.
 
 Rules: a replay that differs fails at the first difference, with REPLAY_MISMATCH. A run that a limit, a cancel or a wait ended has
 changed nothing, so its recording ends with the state it started with. Replays call no capability: every answer is in the journal,
@@ -195,7 +195,7 @@ def replay(
     if not isinstance(changes, Mapping | None):
         raise RequestError("INVALID_ARGUMENT", f"changes must be a mapping of numbers to answers, not {type(changes).__name__}")
     journal, ending = recording.journal, recording.ending
-    stopped = _stop_of(ending)
+    stopped = _read_stop(ending)
     answers = {number: _reply(recording, number, value) for number, value in (changes or {}).items()}
     image = journal.image.hex()
     tape = Tape(journal.events, message=journal.request, image=image, live=False, changes=answers, stop=stopped)
@@ -223,8 +223,8 @@ def resume(
     on_output: OnOutput | None = None,
     store: Images = images,
 ) -> Replayed:
-    """Let a run that waits go on. It is replayed to its waiting call, which then gets `answer`, or is made anew if there is none:
-    whoever approved it made sure that it is not refused again. It may come to wait again: `recording.is_waiting` tells."""
+    """Resume a run that waits. It is replayed to its waiting call, which then gets `answer`, or is made again if there is none:
+    its approval made sure that it is not refused again. It may come to wait again: `recording.is_waiting` tells."""
     _check_recording(recording)
     journal = recording.journal
     if journal.pending is None:
@@ -266,7 +266,7 @@ def _run(session: Session, recording: Recording, tape: Tape, on_output: OnOutput
     return session.run(recording.journal.again(), on_output=on_output, tape=tape)
 
 
-def _stop_of(ending: Ending) -> Stop | None:
+def _read_stop(ending: Ending) -> Stop | None:
     """How the recorded run was ended from outside, if it was."""
     if ending.reported or ending.code is None:
         return None

@@ -40,7 +40,7 @@ from sandbox.snapshots.memory_pages import (
     blocks_bytes,
     check_memory,
     check_nodes,
-    digests_of,
+    compute_digests,
     pack_numbers,
     page_numbers,
     read_blocks,
@@ -127,7 +127,7 @@ def id_of(encoded_manifest: bytes) -> str:
 def take(state: SessionState, origin: Origin, *, store: Images = images) -> Snapshot:
     """A snapshot of `state`."""
     pages = {name: guest.changed_pages() for name, guest in sorted(state.guests.items())}
-    digests = {name: digests_of(changed, state.guests[name].sums) for name, changed in pages.items()}
+    digests = {name: compute_digests(changed, state.guests[name].sums) for name, changed in pages.items()}
     return _take(state, origin, pages, digests, store)
 
 
@@ -224,7 +224,7 @@ def verify(snapshot: Snapshot) -> None:
     """Hash everything again: what is kept under a digest must have it."""
     sha256 = hashlib.sha256
     for name, pages in snapshot.pages.items():
-        if digests_of(pages) != snapshot.manifest.guests[name].digests:
+        if compute_digests(pages) != snapshot.manifest.guests[name].digests:
             raise corrupt("a page is not what its digest says")
     if any(sha256(data).digest() != digest for digest, data in snapshot.chunks.items()):
         raise corrupt("a file's chunk is not what its digest says")
@@ -246,7 +246,7 @@ def save(state: SessionState, origin: Origin, keys: Keys, *, tenant: str = LOCAL
             changed = dict(itertools.compress(batch.items(), found))
             pages[name].update(changed)
             masks[name] += found.replace(b"\0", b"")
-            digests[name] += digests_of(changed, guest.sums)
+            digests[name] += compute_digests(changed, guest.sums)
     for chunk in dict.fromkeys(bytes(block) for block in blocks_of_files(state.files, store.files())):
         frames.put([chunk])
     frames.finish()

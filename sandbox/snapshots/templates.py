@@ -6,10 +6,11 @@ Starting from a template costs what starting from an image costs.
 
 Rules: a template is built without capabilities, inputs or an environment of the caller's, so there is nothing of theirs it could
 hold. It belongs to one build of its images: with another it is stale, and must be built again. What stands in the cache is
-authenticated by it. INVARIANT: whoever changes which templates there are holds the lock of all of them, and leaves no memory
-behind that none of them names. The memory of a template is shared, so sessions are charged only for what they grow over it.
+authenticated by it. INVARIANT: a thread that changes which templates there are holds the lock of all of them, and leaves no
+memory behind that none of them names. The memory of a template is shared, so sessions are charged only for what they grow over
+it.
 
-Does not know: tenants; whoever has several gives each a cache of its own.
+Does not know: tenants; a caller that has several gives each a cache of its own.
 """
 
 from __future__ import annotations
@@ -173,8 +174,8 @@ class Templates:
         return True
 
     def _collect(self) -> None:
-        """Delete memories that no template needs: of one that was removed or built anew, or that a crash left behind. A process
-        that maps one keeps it. While a template cannot be read, nobody knows what it needs, and nothing is deleted."""
+        """Delete memories that no template needs: of one that was removed or rebuilt, or that a crash left behind. A process
+        that maps one keeps it. While a template cannot be read, its needs are unknown, and nothing is deleted."""
         cache = self._images.cache
         try:
             needed = self.cache_names()

@@ -38,9 +38,9 @@ def erase(source: str, filename: str = "<run>") -> Erased:
         text = source.encode("utf-8")
     except UnicodeEncodeError as error:
         message = "the source is not valid Unicode: it has half of a surrogate pair"
-        return _refused(source, "SYNTAX_ERROR", message, _place(source, error.start))
+        return _refuse(source, "SYNTAX_ERROR", message, _place(source, error.start))
     if len(text) > MAX_SOURCE_BYTES:
-        return _refused(source, "SYNTAX_ERROR", f"the source is larger than {MAX_SOURCE_BYTES} bytes", None)
+        return _refuse(source, "SYNTAX_ERROR", f"the source is larger than {MAX_SOURCE_BYTES} bytes", None)
     tree = read(text)
     eraser = Eraser(text)
     eraser.walk(tree)
@@ -78,5 +78,5 @@ def _place(source: str, index: int) -> Span:
     return Span(line=line, column=index - source.rfind("\n", 0, index))
 
 
-def _refused(source: str, code: str, message: str, span: Span | None) -> Erased:
+def _refuse(source: str, code: str, message: str, span: Span | None) -> Erased:
     return Erased(source, (Diagnostic(severity=Severity.ERROR, code=code, message=message, span=span),))

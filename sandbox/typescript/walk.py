@@ -134,7 +134,7 @@ class Eraser:
             assert node is not None
             visit = self.visitors.get(node.type)
             if node.is_missing:
-                self.complain("SYNTAX_ERROR", f"{_quoted(node.type)} expected", node)
+                self.complain("SYNTAX_ERROR", f"{_quote(node.type)} expected", node)
             # Errors are told wherever they are, also inside of what is blanked.
             descend = node.child_count > 0 and (visit is None or visit(node) or (node.has_error and node.type != "ERROR"))
             if len(self.diagnostics) >= MAX_DIAGNOSTICS:
@@ -176,7 +176,7 @@ class Eraser:
                 Diagnostic(severity=Severity.ERROR, code="SYNTAX_ERROR", message="unexpected end of input", span=span)
             )
         else:
-            self.complain("SYNTAX_ERROR", f"unexpected {_quoted(shown)}", node)
+            self.complain("SYNTAX_ERROR", f"unexpected {_quote(shown)}", node)
         return False
 
     # Types
@@ -397,7 +397,7 @@ def _is_type_keyword(node: Node) -> bool:
     return node.type == "ERROR" and node.text == b"type"
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     return word if " " in word else f"'{word}'"
 
 

@@ -57,7 +57,7 @@ class TransferCalls:
 
     @answering
     def fd_pread(self, fd: int, iovs: int, iovs_len: int, offset: int, nread: int) -> int:
-        descriptor = self._positioned(fd, RIGHT_READ, offset)
+        descriptor = self._find_positioned(fd, RIGHT_READ, offset)
         self.memory.put_u32(nread & U32, self._read(descriptor, iovs & U32, iovs_len & U32, offset & U64))
         return SUCCESS
 
@@ -87,11 +87,11 @@ class TransferCalls:
 
     @answering
     def fd_pwrite(self, fd: int, iovs: int, iovs_len: int, offset: int, nwritten: int) -> int:
-        descriptor = self._positioned(fd, RIGHT_WRITE, offset)
+        descriptor = self._find_positioned(fd, RIGHT_WRITE, offset)
         self.memory.put_u32(nwritten & U32, self._write(descriptor, iovs & U32, iovs_len & U32, offset & U64))
         return SUCCESS
 
-    def _positioned(self, fd: int, right: int, offset: int) -> Descriptor:
+    def _find_positioned(self, fd: int, right: int, offset: int) -> Descriptor:
         descriptor = self._descriptor(fd)
         if not descriptor.rights & right:
             raise VfsError(EISDIR if descriptor.kind == FOLDER and right == RIGHT_READ else EBADF)

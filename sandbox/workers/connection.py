@@ -1,7 +1,7 @@
 """One end of a connection that carries frames, on an event loop.
 
-Rules: a frame is handled where it arrives, in order; whoever needs longer starts a task. What is not a frame ends the connection,
-and `on_lost` tells why, exactly once. Does not know: messages.
+Rules: a frame is handled where it arrives, in order; work that takes longer starts a task. What is not a frame ends the
+connection, and `on_lost` tells why, exactly once. Does not know: messages.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Frames: what travels between a worker and whoever uses it.
+"""Frames: what travels between a worker and its user.
 
     length (4 bytes, big-endian) | CBOR array [kind, id, body, blob, …]
 
 Kind and id are integers, body and blobs byte strings. A body is a message of `sandbox.workers.protocol`; what is large stands
-beside it as blobs.
+next to it as blobs.
 
 Rules: THREAT[TM-ISO-FRAME]: both directions are untrusted. A frame's size is checked before a byte of it is kept, its shape by
 our strict decoder; anything else is a `FrameError`, after which the connection is not used again. Does not know: what messages

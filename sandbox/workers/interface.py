@@ -1,7 +1,8 @@
 """Where a tenant's sessions live, seen from outside: the verbs of a worker and the messages they take.
 
-Purpose: one interface with two implementations: `local.LocalWorker` runs sessions on threads of this process;
-`remote.ProcessWorker` speaks to a jailed process of its own. The gateway uses nothing else of the sandbox to run programs.
+Purpose: one interface with two implementations: `local.worker.LocalWorker` runs sessions on threads of this process;
+`process_worker.ProcessWorker` speaks to a jailed process of its own. The gateway uses nothing else of the sandbox to run
+programs.
 
 Rules: everything in a message is plain data; paths of files are absolute within /workspace (`/a/b.txt` is /workspace/a/b.txt for
 guests). A worker holds no key, no secret, no store and no policy. Whatever a worker sends is untrusted. Refusals are
@@ -57,7 +58,7 @@ class FileChanges(msgspec.Struct, frozen=True, kw_only=True):
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
     """How a session starts. `packs` is its heap: a whole pack and the differences that follow it, oldest first; none means fresh.
     With `template` the packs are kept under that name and later openings need not send them (`is_known`). `free_bytes` is what
-    the `Frozen` of the last pack said: memory of it that is not charged, because it was not when the session was put away."""
+    the `Frozen` of the last pack said: memory of it that is not charged, because it was not when the session was evicted."""
 
     session_id: str
     language: Language
@@ -82,7 +83,7 @@ class Frozen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a capability call: a value, an error, or it waits for somebody and the run is put away."""
+    """What became of a capability call: a value, an error, or it waits for an approver and the run is suspended."""
 
     value: Any = None
     error: ErrorObject | None = None
@@ -101,7 +102,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Aside(msgspec.Struct, frozen=True, kw_only=True):
-    """A program that is run beside a session: in a fork of its files, with fresh interpreters, thrown away afterwards. How hooks
+    """A program that is run next to a session: in a fork of its files, with fresh interpreters, thrown away afterwards. How hooks
     run. `module` is set for a wasm module (WASI preview 1, a command): its native code, which the sender has had made of an
     inspected module, because a worker cannot start a compiler. `language` and `code` are for everything else. `files` are put
     there first and are no change of the program's, nor are `changes`, which earlier asides left."""
@@ -160,7 +161,7 @@ class Worker(Protocol):
         was opened from a template."""
 
     async def aside(self, session_id: str, aside: Aside, on_call: OnCall | None = None) -> AsideOutcome:
-        """Run a program beside the session, which is between two runs or waits in a capability call. Its files are seen as they
+        """Run a program next to the session, which is between two runs or waits in a capability call. Its files are seen as they
         are at this moment; nothing of the session changes."""
 
     async def run(

@@ -2,7 +2,7 @@
 
 Rules: THREAT[TM-ISO-TENANT]: a process serves one tenant, and is never given to another. A worker that does not answer, takes too
 much memory or breaks the protocol is killed, and replaced when its tenant comes again; spares are kept warm, so that this takes
-milliseconds. A worker that nobody has used for a while is ended. Used on one event loop. Does not know: sessions, policy.
+milliseconds. A worker that was not used for a while is ended. Used on one event loop. Does not know: sessions, policy.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _log = logging.getLogger("hatchway.workers")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolOptions:
     """`memory_bytes_max` is a worker's own memory, of all its sessions. `answer_seconds` is how long a worker may not answer.
-    `stale_seconds`: whoever was given a worker just before it was replaced has so long to begin."""
+    `stale_seconds`: a caller that got a worker just before it was replaced has this long to begin."""
 
     jail: Mode = "required"
     cache: str | None = None
@@ -129,7 +129,7 @@ class Zygote:
         for waiting in waits:
             if not waiting.done():
                 waiting.set_exception(WorkerLost(why))
-                waiting.exception()  # it may be that nobody waits any more
+                waiting.exception()  # it may be that no caller waits any more
 
     async def spawn(self, end: socket.socket) -> int:
         """The pid of a new worker, which serves at `end`."""
@@ -205,7 +205,7 @@ class ProcessWorkers:
         return self._zygote
 
     async def refresh(self) -> list[str]:
-        """Start workers anew, from images that have become ready since. What is under way in the old ones goes on to its end."""
+        """Start new workers, from images that have become ready since. What is under way in the old ones goes on to its end."""
         before, self._zygote = self._zygote, None
         if before is not None:
             self._old.append(before)
@@ -233,7 +233,7 @@ class ProcessWorkers:
 
     @property
     def spares(self) -> int:
-        """Workers that are ready for whoever comes."""
+        """Workers that are ready for the next tenant."""
         return len(self._spares)
 
     @property
@@ -261,7 +261,7 @@ class ProcessWorkers:
         return process
 
     async def _answers(self, spare: _Process) -> bool:
-        """A spare may have died with its zygote, and nobody noticed yet."""
+        """A spare may have died with its zygote, unnoticed so far."""
         try:
             await asyncio.wait_for(spare.worker.ping(), self.options.answer_seconds)
         except (TimeoutError, SandboxError) as error:
@@ -305,7 +305,7 @@ class ProcessWorkers:
     async def _refill_now(self) -> None:
         with contextlib.suppress(SandboxError):
             while len(self._spares) < self.options.spares and not self._closed:
-                # Whoever took the last one is about to use the cores.
+                # The caller that took the last one is about to use the cores.
                 await asyncio.sleep(_REFILL_SECONDS)
                 spare = await self._spawn()
                 await _warm(spare.worker)
@@ -375,7 +375,7 @@ class ProcessWorkers:
         used = own_memory_bytes(process.pid)
         if used > options.memory_bytes_max:
             return f"it uses {used >> 20} MiB of memory, more than {options.memory_bytes_max >> 20}"
-        return "nobody uses it" if process.tenant is not None and now - process.used_at > options.idle_seconds else None
+        return "it is not used" if process.tenant is not None and now - process.used_at > options.idle_seconds else None
 
     @staticmethod
     async def _ping(worker: ProcessWorker) -> None:

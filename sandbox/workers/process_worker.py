@@ -129,7 +129,7 @@ class ProcessWorker:
     @staticmethod
     def _show(pending: _Pending, frame: Frame) -> None:
         if pending.on_output is None or len(frame.blobs) != 1 or frame.body not in (b"\0", b"\1"):
-            raise FrameError("output that nobody asked for")
+            raise FrameError("output that was not asked for")
         pending.output_left_bytes -= len(frame.blobs[0])
         if pending.output_left_bytes < 0:
             raise FrameError("more output than any run may have")
@@ -239,7 +239,7 @@ class ProcessWorker:
         return found
 
     async def aside(self, session_id: str, aside: Aside, on_call: OnCall | None = None) -> AsideOutcome:
-        request = protocol.Beside(session_id, aside, on_call is not None)
+        request = protocol.RunAside(session_id, aside, on_call is not None)
         outcome: AsideOutcome = await self._ask(request, AsideOutcome, on_call=on_call)
         return outcome
 

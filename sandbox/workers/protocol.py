@@ -1,6 +1,6 @@
-"""Messages between a worker and whoever uses it: a request for each verb of the interface, and its answer.
+"""Messages between a worker and its user: a request for each verb of the interface, and its answer.
 
-How: a message is a Struct, sent as JSON in a frame's body; file contents, packs, results and output stand beside it as blobs, in
+How: a message is a Struct, sent as JSON in a frame's body; file contents, packs, results and output follow it as blobs, in
 the order in which the functions here put and take them.
 
 Rules: whatever is read is checked for its type and for its size before anything large is made of it; what does not fit is a
@@ -34,7 +34,7 @@ from sandbox.workers.interface import (
 from sandbox.workers.local.file_changes import check_path
 
 CALL_BYTES_MAX: Final = 16 << 20
-"""Of JSON: arguments are decoded by whoever answers, and are many times as large then."""
+"""Of JSON: arguments are decoded by the answering side, and are many times as large then."""
 _RESULT_BYTES_MAX: Final = 2 * MAX_RESULT_BYTES
 """A result was allowed as the guest wrote it; some numbers are longer when they are written again."""
 _replace = msgspec.structs.replace
@@ -75,7 +75,7 @@ class Tree(_Message, tag="tree", frozen=True):
     session_id: str
 
 
-class Beside(_Message, tag="aside", frozen=True):
+class RunAside(_Message, tag="aside", frozen=True):
     session_id: str
     aside: Aside
     calls: bool
@@ -123,7 +123,7 @@ class AskStatus(_Message, tag="status", frozen=True):
 
 
 Request = (
-    Ping | Open | IsOpen | IsKnown | Sync | Apply | Tree | Beside | Run | Resume | Freeze | Fork | Cancel | Close | AskStatus
+    Ping | Open | IsOpen | IsKnown | Sync | Apply | Tree | RunAside | Run | Resume | Freeze | Fork | Cancel | Close | AskStatus
 )
 Answer = None | bool | FileChanges | RunOutcome | AsideOutcome | Frozen | Status
 
@@ -205,7 +205,7 @@ def encode_request(request: Request, recording: bytes = b"") -> tuple[bytes, lis
     elif isinstance(request, Resume):
         blobs.append(recording)
         request = _replace(request, opening=_replace(request.opening, packs=[]))
-    elif isinstance(request, Beside):
+    elif isinstance(request, RunAside):
         request = _replace(request, aside=_put_aside(request.aside, blobs))
     return _encode(request), blobs
 
@@ -220,7 +220,7 @@ def decode_request(body: bytes, blobs: Sequence[bytes]) -> tuple[Request, bytes]
         request = Apply(request.session_id, _take_changes(request.changes, left))
     elif isinstance(request, Resume):
         recording = left.take()
-    elif isinstance(request, Beside):
+    elif isinstance(request, RunAside):
         request = _replace(request, aside=_take_aside(request.aside, left))
     left.finish()
     return request, recording

@@ -98,7 +98,7 @@ class Server:
             case protocol.Resume(opening, reply, output, calls, freeze):
                 show, call = self._show(number, output), self._call(number, calls)
                 return await worker.resume(opening, recording, reply, on_output=show, on_call=call, freeze=freeze)
-            case protocol.Beside(session_id, aside, calls):
+            case protocol.RunAside(session_id, aside, calls):
                 return await worker.aside(session_id, aside, self._call(number, calls))
             case protocol.Open(opening):
                 await worker.open(opening)

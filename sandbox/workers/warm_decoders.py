@@ -4,8 +4,8 @@ Why: msgspec describes a type when it is first decoded, and shows the descriptio
 thread that decodes the same type at that moment follows a pointer that is not there yet, and the whole process dies. Sessions
 meet exactly so: when a worker has died, those it had are opened again at once, on several threads of a process that is new.
 
-Rules: done by the zygote before it forks, and by whoever makes a pool of workers, before anybody uses it. Does not know: what
-the records are for.
+Rules: done by the zygote before it forks, and by the process that makes a pool of workers, before the pool is used. Does not
+know: what the records are for.
 """
 
 from __future__ import annotations
@@ -26,4 +26,4 @@ def describe_records() -> None:
             try:
                 msgspec.json.Decoder(kind)
             except Exception:
-                continue  # some library's, or some test's, that nobody can decode
+                continue  # some library's, or some test's, that cannot be decoded

@@ -80,7 +80,7 @@ def load(store: Images) -> list[str]:
         try:
             importlib.import_module(name)
         except ImportError:
-            pass  # not there, so nobody imports it late either
+            pass  # not there, so it is not imported late either
     describe_records()
     store.files()
     ready = []
@@ -213,7 +213,7 @@ class Zygote:
                 self._prepare(end, parsing)
                 jail.enter(self._options.mode)
             except Exception as error:
-                # Whoever wants a worker asks for a sign of life first: this is the answer.
+                # The pool asks a new worker for a sign of life first: this is the answer.
                 message = str(error) if isinstance(error, SandboxError) else f"{type(error).__name__}: {error}"
                 failure = Failure(ErrorObject(code="INTERNAL", message=message), False)
                 end.sendall(encode(Frame(FAILURE, 1, msgspec.json.encode(failure))))

@@ -80,18 +80,18 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
 def test_run_is_overdrawn_exactly_at_its_wall_limit(clocks: Clocks) -> None:
     run = Run(with_limits(wall_ms=50))
     clocks.wall_ns += 50 * 10**6 - 1
-    assert run.overdrawn() is None and run.elapsed_ns() == 50 * 10**6 - 1
+    assert run.find_overrun() is None and run.elapsed_ns() == 50 * 10**6 - 1
     clocks.wall_ns += 1
-    stop = run.overdrawn()
+    stop = run.find_overrun()
     assert stop is not None and (stop.status, stop.error.code) == (RunStatus.TIMEOUT, "TIMEOUT_WALL")
 
 
 def test_run_is_overdrawn_exactly_at_its_cpu_limit(clocks: Clocks) -> None:
     run = Run(with_limits(cpu_ms=50))
     clocks.cpu_ns += 50 * 10**6 - 1
-    assert run.overdrawn() is None and run.cpu_ns() == 50 * 10**6 - 1
+    assert run.find_overrun() is None and run.cpu_ns() == 50 * 10**6 - 1
     clocks.cpu_ns += 1
-    stop = run.overdrawn()
+    stop = run.find_overrun()
     assert stop is not None and (stop.status, stop.error.code) == (RunStatus.TIMEOUT, "TIMEOUT_CPU")
 
 
@@ -99,7 +99,7 @@ def test_calendar_clock_does_not_matter(clocks: Clocks, monkeypatch: pytest.Monk
     run = Run(with_limits(wall_ms=50))
     for jump in (10 * A_YEAR, -10 * A_YEAR):
         monkeypatch.setattr(limits.time, "time_ns", lambda jump=jump: jump)
-        assert run.overdrawn() is None
+        assert run.find_overrun() is None
 
 
 def test_cancel_comes_before_every_limit(clocks: Clocks) -> None:
@@ -269,14 +269,14 @@ def test_guest_that_asked_is_due_a_nap_later() -> None:
     run = Run(with_limits(wall_ms=60_000, cpu_ms=60_000))
     first_ns = run.due_ns
     assert _comes_true(lambda: time.monotonic_ns() > first_ns)
-    assert run.overdrawn() is None and run.due_ns > first_ns
+    assert run.find_overrun() is None and run.due_ns > first_ns
 
 
 def test_guest_is_due_no_later_than_its_deadline(clocks: Clocks) -> None:
     run = Run(with_limits(wall_ms=60_000))
     end_ns = clocks.wall_ns + 60_000 * 10**6
     clocks.wall_ns = end_ns - 2 * 10**6
-    assert run.overdrawn() is None and run.due_ns <= end_ns
+    assert run.find_overrun() is None and run.due_ns <= end_ns
 
 
 def test_epochs_advance_while_a_guest_computes_and_rest_while_none_does(clock: Clock) -> None:

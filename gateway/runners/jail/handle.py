@@ -1,8 +1,8 @@
 """The gateway's end of a supervisor: start it, give it commands, hear what became of them.
 
-Rules: everything here happens on the event loop's thread. When the supervisor is gone, whoever waits is told so (None). Output is
-read as it comes; once its cap is reached the rest is read slowly and dropped, so that a command that writes without end does not
-take the loop. A command is over when its first process is; what it left behind may go on writing into the void.
+Rules: everything here happens on the event loop's thread. When the supervisor is gone, waiting callers are told so (None).
+Output is read as it comes; once its cap is reached the rest is read slowly and dropped, so that a command that writes without
+end does not take the loop. A command is over when its first process is; what it left behind may go on writing into the void.
 """
 
 from __future__ import annotations

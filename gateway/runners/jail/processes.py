@@ -1,6 +1,6 @@
 """The processes below the supervisor, as the kernel's own account (/proc) has them.
 
-Rules: whoever descends from this process belongs to the session, whatever it calls itself; nobody else does.
+Rules: a process that descends from this one belongs to the session, whatever it calls itself; no other does.
 Standard library only.
 """
 

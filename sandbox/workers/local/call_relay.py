@@ -3,8 +3,8 @@
 Purpose: a session's registry is filled with stand-ins (`Switchboard.registry`), which run on the event loop; one that is called
 puts the call through to the run under way, whose `Line` asks `on_call`.
 
-Rules: THREAT[TM-ISO-WORKER]: nothing of a capability but its declaration is here; whoever answers decides who may call
-what. A call that waits for somebody ends the run by `Suspend`. A call that nobody waits for any more is cancelled.
+Rules: THREAT[TM-ISO-WORKER]: nothing of a capability but its declaration is here; the answering side decides who may call
+what. A call that waits for an approver ends the run by `Suspend`. An abandoned call is cancelled.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Line:
             raise ToolError("TOOL_ERROR", "the call could not be made") from None
         if reply.suspended:
             if self.notes is None or self.notes.is_full:
-                raise ToolError("JOURNAL_EXCEEDED", "the run has done too much to be put away while the call waits")
+                raise ToolError("JOURNAL_EXCEEDED", "the run has done too much to be suspended while the call waits")
             raise Suspend()
         if reply.error is not None:
             raise ToolError(reply.error.code, reply.error.message)
@@ -63,7 +63,7 @@ class Switchboard:
 
     async def _call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         if self.line is None:
-            raise ToolError("TOOL_ERROR", f"nobody answers calls of {name} here")
+            raise ToolError("TOOL_ERROR", f"calls of {name} are not answered here")
         self.calls += 1
         try:
             return await self.line.ask(name, list(args), kwargs)

@@ -1,6 +1,6 @@
 """What happened to /workspace: two instants of a filesystem compared, and a filesystem made like a tree of the store.
 
-How: checkpoints share every node that nobody changed, so nodes are compared by identity first. Only directories that hold
+How: checkpoints share every unchanged node, so nodes are compared by identity first. Only directories that hold
 something that changed are walked.
 
 Rules: paths are the store's: `/a` is /workspace/a. A hard link becomes a copy; a removed directory is told once. Does not know:

@@ -1,4 +1,4 @@
-"""Asides: programs that run beside a session, in a fork of it, and are thrown away afterwards. How hooks run.
+"""Asides: programs that run next to a session, in a fork of it, and are thrown away afterwards. How hooks run.
 
 A fork has the session's files as they are, copy on write, and a *fresh* interpreter.
 THREAT[TM-HOOK-001]: a program of the session could have redefined `grep` or `json.loads`; an aside that ran in the session's own

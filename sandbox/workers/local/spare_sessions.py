@@ -36,7 +36,7 @@ class Fork(Session):
 
 
 class Spares:
-    """Thread-safe. Used forks are kept for a moment: taking one down is nothing anybody should wait for."""
+    """Thread-safe. Used forks are kept for a moment: taking one down is nothing a run should wait for."""
 
     def __init__(self, store: Images) -> None:
         self._images = store

@@ -4,7 +4,7 @@ Purpose: `Heaps.thaw` makes a state of a chain of packs (a whole one and the dif
 pack, as a difference if the snapshot it is based on is still known; templates are states whose memory is in a file of its own, so
 that starting from one maps it.
 
-Rules: packs are trusted as far as their seals were opened by whoever sent them; sizes are checked against the session's limits
+Rules: packs are trusted as far as their seals were opened by the sender; sizes are checked against the session's limits
 all the same. What is kept is bounded: the oldest goes first. May be used from several threads. Does not know: sessions, keys.
 """
 

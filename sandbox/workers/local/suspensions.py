@@ -1,4 +1,4 @@
-"""Runs that are put away while they wait, as bytes, and how they go on.
+"""Runs that are suspended while they wait, as bytes, and how they resume.
 
 Purpose: `Notes` is the tape of a run that may come to wait; `suspend` makes bytes of the state the run started from and its
 notes; `Suspended.open` reads them again, and `session`, `tape` and `request` are what it takes to let the run go on.
@@ -6,8 +6,8 @@ notes; `Suspended.open` reads them again, and `session`, `tape` and `request` ar
 How: nothing is kept before a run. One that a wait ended has changed nothing, so the state it started from is the session's state
 afterwards. Going on means to run it again from there: what it asked before is answered from the notes, without any effect.
 
-Rules: the bytes are not sealed: whoever keeps them seals them. Notes are the host's memory, so they are bounded; a run whose
-notes are full goes on without any, and can no longer be put away. Does not know: approvals, event loops.
+Rules: the bytes are not sealed: the caller that stores them seals them. Notes are the host's memory, so they are bounded; a run
+whose notes are full goes on without any, and can no longer be suspended. Does not know: approvals, event loops.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
 
 
 def suspend(session: Session, request: RunRequest, notes: Notes, result: RunResult, store: Images) -> bytes:
-    """The run that has just been put away."""
+    """The run that has just been suspended."""
     journal = Journal.of(session, request, notes)
     origin = Origin(session.id, session.limits, label="start of a run that waits")
     packed = snapshot_format.pack(snapshot_format.take(session.freeze(), origin, store=store))
@@ -153,7 +153,7 @@ class Suspended:
         return self.journal.again(lower(limits, self.journal.limits))
 
     def unshown(self, on_output: OnOutput | None) -> OnOutput | None:
-        """`on_output` without what was shown before the run was put away."""
+        """`on_output` without what was shown before the run was suspended."""
         if on_output is None:
             return None
         show, left = on_output, list(self.written)

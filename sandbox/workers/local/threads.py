@@ -1,11 +1,12 @@
 """Threads: where a worker's guests compute, and how an event loop hands work to them and gets the answer.
 
 How: each thread waits at a bell of its own, and work goes to the one that has waited for the shortest time. At a queue for all of
-them, whoever takes a work wakes the next thread for nothing, and that one takes the interpreter away from the first as it begins.
+them, a thread that takes a work wakes the next one for nothing, and that one takes the interpreter away from the first as it
+begins.
 
 Rules: there are as many threads as there was ever work for at once; none ends before `close`. What is to be tidied up after a
-work waits until its thread has been idle for a moment: whoever waits for the answer gets the interpreter first. Does not know:
-sessions, slots.
+work waits until its thread has been idle for a moment: the thread that waits for the answer gets the interpreter first. Does not
+know: sessions, slots.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ class Threads:
         hand.bell.release()
 
     def close(self) -> None:
-        """Each thread ends when there is no work left; nobody waits for it."""
+        """Each thread ends when there is no work left; it is not waited for."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -154,7 +155,7 @@ class _Answer(Generic[T]):
         except BaseException as raised:
             tell = functools.partial(self._tell, functools.partial(self.told.set_exception, raised))
         self._work = None
-        # A loop that has been closed raises: nobody waits any more.
+        # A loop that has been closed raises: the caller is gone.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(tell)
 
@@ -171,4 +172,4 @@ class _Answer(Generic[T]):
             self._ended = self._loop.create_future()
             await self._ended
         elif not self.told.cancelled():
-            self.told.exception()  # nobody looks at it any more
+            self.told.exception()  # it is not wanted any more

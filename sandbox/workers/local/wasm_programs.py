@@ -1,6 +1,6 @@
 """Modules: tenants' wasm programs, loaded once and run on a fork's files.
 
-Rules: a module comes as native code that whoever sends it has had made of an inspected module: INVARIANT: `_start` and
+Rules: a module comes as native code that its sender has had made of an inspected module: INVARIANT: `_start` and
 `host_alloc` are called unchecked. Every run is a new instance with WASI preview 1 over the fork's filesystem. Limits are those of
 every guest; memory is all of the module's, not growth over an image. Loaded code lives as long as the process, so its total is
 bounded.
@@ -46,7 +46,7 @@ class Modules:
         self._lock = threading.Lock()
 
     def load(self, code: bytes) -> Prepared:
-        """THREAT[TM-ISO-CODE]: whoever sends code has had it made by our own compiler; a wrong byte here is native code."""
+        """THREAT[TM-ISO-CODE]: the sender of code has had it made by our own compiler; a wrong byte here is native code."""
         if code.startswith(b"\0asm"):
             raise RequestError("INVALID_ARGUMENT", "a module is sent as native code; this one is not compiled")
         digest = hashlib.sha256(code).digest()
@@ -77,7 +77,7 @@ class _World(World):
 
 class _Host:
     """The import `host.call` (ABI.md): opcode `C` calls a capability, `N` tells their names. INVARIANT: a module that imports it
-    has a `host_alloc` of the right type; whoever inspected the module has seen to that."""
+    has a `host_alloc` of the right type; the inspection of the module has seen to that."""
 
     def __init__(self, registry: Registry, run: Run) -> None:
         self.calls = Calls(registry, run)
@@ -160,7 +160,7 @@ def _start(prepared: Prepared, vfs: Vfs, aside: Aside, run: Run, host: _Host) ->
         ticker.start(run)
         instance = None
         try:
-            instance = Instance(prepared, Call(functions, run.overdrawn))
+            instance = Instance(prepared, Call(functions, run.find_overrun))
             instance.limit_memory(run.limits.memory_mb << 20)
             host.instance, host.memory = instance, GuestMemory(instance)
             wasi.memory = host.memory

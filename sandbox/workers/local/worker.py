@@ -116,13 +116,13 @@ class LocalWorker:
         if cancel is not None:
             cancel.seat = seat
 
-        def seated() -> T:
+        def take_seat() -> T:
             try:
                 return work()
             finally:
                 seat.close()
 
-        return await self._threads.compute(seated, cancel.ask if cancel is not None else None, then)
+        return await self._threads.compute(take_seat, cancel.ask if cancel is not None else None, then)
 
     async def open(self, opening: Opening) -> None:
         check_session_id(opening.session_id)

@@ -161,6 +161,6 @@ def test_a_run_with_a_full_journal_goes_on_but_cannot_wait(play: Play) -> None:
         fill = "import os\nfor _ in range(33): os.urandom(1 << 20)\n"
         code = fill + "try: why = tools.act(1)\nexcept Exception as error: why = str(error)\nwhy"
         outcome = await run(worker, code, on_call=answer)
-        assert outcome.result.ok and "too much to be put away" in outcome.result.result
+        assert outcome.result.ok and "too much to be suspended" in outcome.result.result
 
     play(scene)
