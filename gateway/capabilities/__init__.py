@@ -1,5 +1,6 @@
 """Capabilities of the service: where they come from, who holds them, and the way of a call.
 
-Reading order: `sources` (what a source is), `catalogue` (what a tenant can call), `invocation` (the way of a call), then the
-sources: `functions`, `endpoints`, `servers` (MCP), `builtins`; `secrets` is what headers may refer to.
+In reading order: `sources` (what a source is), `catalogue` (what a tenant can call), `invocation` (the way of a call), then the
+sources: `functions`, `endpoints`, `builtins`, `session_files`, `mcp_servers` with `mcp_stdio` and `mcp_http`; `secret_headers`
+(secrets that headers refer to), `operator_sources` (what the operator's file declares).
 """

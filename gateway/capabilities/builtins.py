@@ -96,13 +96,13 @@ class BuiltinSource:
         return self._offers
 
     async def _list_tools(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return [{"name": one.name, "description": one.description} for one in self._tools(caller.tenant)]
+        return [{"name": tool.name, "description": tool.description} for tool in self._tools(caller.tenant)]
 
     async def _describe(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
         name = kwargs["name"]
-        for one in self._tools(caller.tenant):
-            if one.name == name:
-                return msgspec.to_builtins(one)
+        for tool in self._tools(caller.tenant):
+            if tool.name == name:
+                return msgspec.to_builtins(tool)
         raise ToolError("UNKNOWN_TOOL", f"there is no capability {name[:80]!r}")
 
     async def _policy(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -111,7 +111,7 @@ class BuiltinSource:
             "filesystem": "capability_only",
             "network": "capability_only",
             "subprocess": "denied",
-            "tools": [one.name for one in self._tools(caller.tenant)],
+            "tools": [tool.name for tool in self._tools(caller.tenant)],
         }
 
     async def _read_text(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -76,23 +76,23 @@ class Catalogue:
         return source is not None
 
     async def close(self) -> None:
-        sources = [*self._shared.values(), *(one for own in self._own.values() for one in own.values())]
+        sources = [*self._shared.values(), *(source for own in self._own.values() for source in own.values())]
         self._shared.clear()
         self._own.clear()
         await asyncio.gather(*(source.close() for source in sources))
 
     def tools(self, tenant: str) -> list[Capability]:
-        """By name. Asked before every run, so they are put together anew only if a source offers something else than before."""
+        """By name. Asked before every run, so they are put together again only if a source offers something else than before."""
         whose = tenant if tenant in self._own else ""
         offered = [source.offers() for _, source in self._sources(tenant)]
         kept = self._tools.get(whose)
         if kept is None or kept[0] != offered:
             found = (offer.capability for offer in self._offers(tenant).values())
-            kept = self._tools[whose] = (offered, sorted(found, key=lambda one: one.name))
+            kept = self._tools[whose] = (offered, sorted(found, key=lambda tool: tool.name))
         return kept[1].copy()
 
     def find(self, tenant: str, name: str) -> Held:
-        """Raises `ToolError` for a name nobody offers."""
+        """Raises `ToolError` for a name that no source offers."""
         offer = self._offer(tenant, name)
         if offer is None:
             raise ToolError("UNKNOWN_TOOL", f"there is no capability {name[:80]!r}{self._nearest(tenant, name[:80])}")

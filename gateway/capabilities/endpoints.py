@@ -129,10 +129,10 @@ def build(spec: EndpointSpec, arguments: Mapping[str, Any]) -> tuple[str, bytes 
     if spec.method not in _IN_QUERY:
         return url, msgspec.json.encode(left)
     pairs = [
-        (name, _text(name, one))
+        (name, _text(name, item))
         for name, value in left.items()
         if value is not None
-        for one in (value if isinstance(value, list) else [value])
+        for item in (value if isinstance(value, list) else [value])
     ]
     return (url + ("&" if "?" in url else "?") + urlencode(pairs) if pairs else url), None
 

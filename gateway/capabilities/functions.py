@@ -66,7 +66,7 @@ class _Waker:
             self.ended.set_result(None)
 
     def wait_for(self, done: Callable[[], bool], timeout_ms: int, /) -> bool:
-        """Nobody waits on a thread here."""
+        """No caller waits on a thread here."""
         return done()
 
 

@@ -153,7 +153,7 @@ def _check_request(request_bytes: int, limits: CapabilityLimits) -> None:
 
 
 def rewrite(catalogue: Catalogue, call: ToolCall, arguments: Mapping[str, Any]) -> ToolCall:
-    """The same call with other arguments, checked anew. It keeps its key: it still must not happen twice."""
+    """The same call with other arguments, checked again. It keeps its key: it still must not happen twice."""
     kwargs = dict(arguments) if call.key is None else {**arguments, IDEMPOTENCY_KEY: call.key}
     return prepare(catalogue, call.caller, ToolCallContext(call.name, [], kwargs))
 
@@ -175,7 +175,7 @@ def named(args: list[Any], kwargs: dict[str, Any]) -> Mapping[str, Any]:
     if not args:
         return kwargs
     if "args" in kwargs:
-        raise ToolError("INVALID_ARGUMENT", "an argument cannot be called 'args' beside positional ones")
+        raise ToolError("INVALID_ARGUMENT", "an argument cannot be called 'args' next to positional ones")
     return {"args": args, **kwargs}
 
 
@@ -185,7 +185,7 @@ async def make(catalogue: Catalogue, call: ToolCall, declaration: str | None = N
     # THREAT[TM-CAP-SWAP]: a call that was decided about under one declaration is not made under another.
     held = catalogue.find(call.caller.tenant, call.name)
     if held.digest != call.declaration or declaration not in (None, held.digest):
-        raise ToolError("PERMISSION_DENIED", f"{call.name} was declared anew while the call waited; call it again")
+        raise ToolError("PERMISSION_DENIED", f"{call.name} was declared again while the call waited; call it again")
     answers = held.entry.answers
     if answers is None or call.key is None:
         return (await _make(held, call, []))[0]

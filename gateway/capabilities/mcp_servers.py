@@ -2,8 +2,8 @@
 
 How: one task owns the connection to a server, from its first message to its last; calls go through the session it keeps. When the
 connection ends, calls under way fail with TOOL_ERROR, and the next call connects again, but not sooner than a pause that
-doubles with every failure. One that `keeps_trying` is connected to in the background: nobody waits for it, its tools appear when
-it has been reached, and why it has not been is logged once, until the reason changes.
+doubles with every failure. One that `keeps_trying` is connected to in the background: no caller waits for it, its tools appear
+when it has been reached, and why it has not been is logged once, until the reason changes.
 
 Rules: a server is not trusted. Its tools' names become identifiers (`prefix_name`; what is no letter, digit or underscore becomes
 `_`), and two that become the same are both left out; so are schemas that cannot be checked safely. How many tools, how long their
@@ -134,8 +134,8 @@ class ServerSource:
         return self._session is not None and not self._ended.is_set()
 
     async def _open(self) -> ClientSession:
-        """The session, connected anew if there is none. INVARIANT: there is one attempt at a time, and it belongs to nobody: a
-        caller whose time is over leaves, and the next one finds the attempt further on."""
+        """The session, connected again if there is none. INVARIANT: there is one attempt at a time, and it belongs to no caller:
+        a caller whose time is over leaves, and the next one finds the attempt further on."""
         if self._session is not None and not self._ended.is_set():
             return self._session
         if self._attempt is None or self._attempt.done():
@@ -180,8 +180,8 @@ class ServerSource:
                 try:
                     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
                 finally:
-                    for one in waits:
-                        one.cancel()
+                    for wait in waits:
+                        wait.cancel()
                 if not self._leave.is_set():
                     self._fail()
                     _log.warning("the connection to the server %r has ended; the next call connects again", self.spec.name)
@@ -221,7 +221,7 @@ class ServerSource:
             if len(same) > 1:
                 self.diagnostics.append(f"{len(same)} tools would be called {name!r}; none of them is offered")
         offers = [same[0] for same in found.values() if len(same) == 1]
-        if [one.capability for one in offers] != [one.capability for one in self._offers]:
+        if [offer.capability for offer in offers] != [offer.capability for offer in self._offers]:
             self._offers = offers
             if self.on_change is not None:
                 self.on_change()
@@ -332,7 +332,7 @@ def value_of(result: CallToolResult, is_structured: bool) -> Any:
 
 
 def _look_at(attempt: asyncio.Future[Any]) -> None:
-    """Why it failed was told to whoever waited; if nobody did, it is told to the next."""
+    """Why it failed was told to the callers that waited; if there were none, it is told to the next."""
     if not attempt.cancelled():
         attempt.exception()
 

@@ -75,11 +75,11 @@ async def _write(
 ) -> None:
     assert process.stdin is not None
     try:
-        async for one in said:
-            process.stdin.write(one.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+        async for outgoing in said:
+            process.stdin.write(outgoing.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
             await process.stdin.drain()
     except OSError:
-        heard.close()  # whoever waits for an answer learns that there will be none
+        heard.close()  # callers that wait for an answer learn that there will be none
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -44,8 +44,8 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """How far an MCP server is. `problem` says why it is not there, in words fit for anybody; the log says more. `hidden` counts
-    those of its tools whose names others had first."""
+    """How far an MCP server is. `problem` says why it is not there, in words fit for every caller; the log says more. `hidden`
+    counts those of its tools whose names others had first."""
 
     ready: bool
     tools: int = 0

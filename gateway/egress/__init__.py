@@ -2,7 +2,8 @@
 
     response = await Egress(decide=policy).request("GET", "https://example.com/", timeout_ms=5000, max_response_bytes=1 << 20)
 
-`targets` says which URLs and addresses, `client` shows the way of a request, `exchanges` speaks HTTP/1.1.
+In reading order: `targets` (which URLs and addresses), `client` (the way of a request), `http1_exchange` (HTTP/1.1 over one
+connection), `peer_gateway` (the client for another gateway, and its event stream), `errors`.
 """
 
 from gateway.egress.client import Decide, Egress, Resolve, Response, resolve

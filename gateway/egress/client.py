@@ -92,7 +92,7 @@ class Egress:
         decide: Decide | None = None,
         follow_redirects: bool = True,
     ) -> Response:
-        """Fetch `url`. `decide` is asked beside the client's own, `max_request_bytes` is said instead of it. Raises
+        """Fetch `url`. `decide` is asked in addition to the client's own, `max_request_bytes` replaces it. Raises
         `EgressRefused` or `EgressFailed`."""
         given = check_headers(headers.items() if isinstance(headers, Mapping) else headers or ())
         asked = _Asked(self._method(method), parse(url), given, self._body(body, max_request_bytes))
@@ -102,7 +102,7 @@ class Egress:
                     location = exchange.header("location")
                     if not follow_redirects or exchange.status not in _REDIRECTS or location is None:
                         return Response(exchange.status, exchange.headers, await exchange.read(), str(asked.target))
-                asked = asked.redirected(exchange.status, location)
+                asked = asked.redirect(exchange.status, location)
             raise EgressRefused("TOO_MANY_REDIRECTS", f"more than {REDIRECTS_MAX} redirects")
 
     @contextlib.asynccontextmanager
@@ -157,7 +157,7 @@ class Egress:
         raise failed or EgressFailed("DNS_FAILED", f"the host {target.host!r} has no address")
 
     async def _checked_addresses(self, target: Target) -> list[Address]:
-        """THREAT[TM-NET-REBIND]: the answer that is checked is the one that is used; nobody asks again."""
+        """THREAT[TM-NET-REBIND]: the answer that is checked is the one that is used; the name is not resolved again."""
         own = target.address
         found = [own] if own is not None else [_address(text) for text in await self._resolve(target.host, target.port)]
         if len(found) > ADDRESSES_MAX:
@@ -193,19 +193,19 @@ class _Asked:
     headers: Headers
     body: bytes
 
-    def redirected(self, status: int, location: str) -> _Asked:
+    def redirect(self, status: int, location: str) -> _Asked:
         target = parse(urljoin(str(self.target), location))
         if self.target.scheme == "https" and target.scheme == "http":
             raise EgressRefused("REDIRECT_REFUSED", "a redirect from https to http would send the request in the clear")
         method, body, headers = self.method, self.body, self.headers
         if status == 303 or (status in (301, 302) and method == "POST"):
             method, body = ("HEAD" if method == "HEAD" else "GET"), b""
-            headers = [one for one in headers if one[0].lower() != "content-type"]
+            headers = [pair for pair in headers if pair[0].lower() != "content-type"]
         if target.origin != self.target.origin:
             # THREAT[TM-NET-LEAK]: what was meant for one origin is not handed to another.
             if body:
                 raise EgressRefused("REDIRECT_REFUSED", f"a redirect to {target.host!r} would send the body to another origin")
-            headers = [one for one in headers if one[0].lower() in _HARMLESS]
+            headers = [pair for pair in headers if pair[0].lower() in _HARMLESS]
         return _Asked(method, target, headers, body)
 
 

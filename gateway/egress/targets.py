@@ -1,6 +1,6 @@
 """Targets: which URLs and which addresses may be reached at all.
 
-Purpose: `parse` reads a URL one way only, so that nobody downstream can read it another way; `Addresses` says which addresses
+Purpose: `parse` reads a URL one way only, so that no later reader can read it another way; `Addresses` says which addresses
 may be connected to.
 
 Rules: what is not plainly allowed is refused. A URL is printable ASCII with a host that is a name, a dotted-decimal IPv4 address
@@ -137,12 +137,12 @@ class Addresses:
         self._ports = frozenset(ports)
         self._networks: list[Network] = []
         self._services: set[tuple[str, int]] = set()
-        for one in allow_private:
-            if isinstance(one, str) and not _is_network(one):
-                target = parse(f"http://{one}")
+        for allowed in allow_private:
+            if isinstance(allowed, str) and not _is_network(allowed):
+                target = parse(f"http://{allowed}")
                 self._services.add((target.host, target.port))
             else:
-                self._networks.append(ipaddress.ip_network(one))
+                self._networks.append(ipaddress.ip_network(allowed))
 
     def check_target(self, target: Target) -> None:
         """Before anything is looked up."""

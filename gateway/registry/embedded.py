@@ -19,6 +19,7 @@ import msgspec
 from gateway.errors import BadRequest, StoreFailed
 from gateway.events import Event
 from gateway.records import Principal
+from gateway.registry import wire
 from gateway.registry.errors import UnknownWorker
 from gateway.registry.ids import embedded_host_id
 from gateway.registry.input_runs import Turns
@@ -27,28 +28,11 @@ from gateway.registry.projections import capabilities, host, runtime_summary, wo
 from gateway.registry.runtime import Runtime
 from gateway.registry.spawning import WORKERS_MAX, Spawner
 from gateway.registry.transcript_text import (
+    explain,
+    explain_stopped,
     invalid,
-    not_found,
-    spawn_rejected,
-    stopped,
+    reject_spawn,
     store_error,
-)
-from gateway.registry.wire import (
-    EMBEDDED_RUNTIME,
-    HostSummary,
-    InputRequest,
-    InputResult,
-    LifecycleResult,
-    Listing,
-    RuntimeDiagnostic,
-    RuntimeSummary,
-    SpawnRequest,
-    SpawnResult,
-    StopRequest,
-    Transcript,
-    WorkerLookup,
-    WorkerSummary,
-    diagnostic,
 )
 from gateway.registry.worker_queues import WAITING_MAX, Lane, Lanes
 from gateway.registry.worker_records import PAGE_MAX, Book, Bounds, Said, WorkerRecord
@@ -59,7 +43,7 @@ INPUT_BYTES_MAX: Final = 256 << 10
 
 
 class EmbeddedRuntime(Runtime):
-    runtime_id = EMBEDDED_RUNTIME
+    runtime_id = wire.EMBEDDED_RUNTIME
 
     def __init__(
         self,
@@ -79,57 +63,57 @@ class EmbeddedRuntime(Runtime):
 
     # Looking
 
-    async def summary(self, principal: Principal, limit: int) -> RuntimeSummary:
+    async def summary(self, principal: Principal, limit: int) -> wire.RuntimeSummary:
         hosts = [embedded_host_id(principal.tenant)] if limit else []
         return runtime_summary(self.runtime_id, "stopped" if self.is_stopped else "running", hosts, capabilities(limit))
 
-    async def hosts(self, principal: Principal, limit: int) -> Listing[HostSummary]:
+    async def hosts(self, principal: Principal, limit: int) -> wire.Listing[wire.HostSummary]:
         if limit == 0:
-            return Listing(items=[])
-        return Listing(items=[host(self.runtime_id, principal.tenant, limit, self._clock_ms())])
+            return wire.Listing(items=[])
+        return wire.Listing(items=[host(self.runtime_id, principal.tenant, limit, self._clock_ms())])
 
-    async def workers(self, principal: Principal, limit: int, after: str | None = None) -> Listing[WorkerSummary]:
+    async def workers(self, principal: Principal, limit: int, after: str | None = None) -> wire.Listing[wire.WorkerSummary]:
         if limit == 0:
-            return Listing(items=[])
+            return wire.Listing(items=[])
         try:
             records, following = await self._book.page(principal.tenant, after, limit)
         except StoreFailed:
-            return Listing(items=[], diagnostics=[store_error()])
+            return wire.Listing(items=[], diagnostics=[store_error()])
         host_id = embedded_host_id(principal.tenant)
-        return Listing(items=[worker_summary(self.runtime_id, host_id, one) for one in records], next=following)
+        return wire.Listing(items=[worker_summary(self.runtime_id, host_id, record) for record in records], next=following)
 
-    async def worker(self, principal: Principal, worker_id: str) -> WorkerLookup:
+    async def worker(self, principal: Principal, worker_id: str) -> wire.WorkerLookup:
         if not worker_id:
-            return WorkerLookup(diagnostics=[diagnostic("embedded_worker_id_invalid", "warning", "the worker's id is empty")])
+            return wire.WorkerLookup(
+                diagnostics=[wire.diagnostic("embedded_worker_id_invalid", "warning", "the worker's id is empty")]
+            )
         try:
             record = await self._book.find(principal.tenant, worker_id)
         except StoreFailed:
-            return WorkerLookup(diagnostics=[store_error()])
+            return wire.WorkerLookup(diagnostics=[store_error()])
         if record is None:
-            return WorkerLookup()
-        return WorkerLookup(worker=worker_summary(self.runtime_id, embedded_host_id(principal.tenant), record))
+            return wire.WorkerLookup()
+        return wire.WorkerLookup(worker=worker_summary(self.runtime_id, embedded_host_id(principal.tenant), record))
 
-    async def transcript(self, principal: Principal, worker_id: str, start: int, limit: int) -> Transcript:
-        def answer(said: RuntimeDiagnostic) -> Transcript:
-            return Transcript(
+    async def transcript(self, principal: Principal, worker_id: str, start: int, limit: int) -> wire.Transcript:
+        def answer(said: wire.RuntimeDiagnostic) -> wire.Transcript:
+            return wire.Transcript(
                 state="rejected", runtime_id=self.runtime_id, worker_id=worker_id, start=start, limit=limit, diagnostics=[said]
             )
 
         if limit > PAGE_MAX:
             message = f"the limit {limit} is larger than {PAGE_MAX}"
-            return answer(diagnostic("embedded_runtime_limit_too_large", "warning", message))
+            return answer(wire.diagnostic("embedded_runtime_limit_too_large", "warning", message))
         if start < 0 or limit < 0:
             return answer(invalid("start and limit are not negative"))
         try:
-            async with self._held(principal, worker_id) as (_, record):
+            async with self._hold(principal, worker_id) as (_, record):
                 items = await self._book.items(principal.tenant, record, start, limit)
-        except UnknownWorker:
-            return answer(not_found())
-        except StoreFailed:
-            return answer(store_error())
+        except (UnknownWorker, StoreFailed) as failed:
+            return answer(explain(failed))
         total = record.next_sequence - record.first_sequence
         more = start + limit < total and limit > 0
-        return Transcript(
+        return wire.Transcript(
             state="accepted",
             runtime_id=self.runtime_id,
             worker_id=worker_id,
@@ -140,36 +124,34 @@ class EmbeddedRuntime(Runtime):
             items=items,
         )
 
-    async def spawn(self, principal: Principal, request: SpawnRequest) -> SpawnResult:
-        return spawn_rejected([stopped()]) if self.is_stopped else await self._spawner.spawn(principal, request)
+    async def spawn(self, principal: Principal, request: wire.SpawnRequest) -> wire.SpawnResult:
+        return reject_spawn([explain_stopped()]) if self.is_stopped else await self._spawner.spawn(principal, request)
 
     # Input
 
-    async def send_input(self, principal: Principal, worker_id: str, request: InputRequest) -> InputResult:
-        def rejected(said: RuntimeDiagnostic) -> InputResult:
-            return InputResult(state="rejected", runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=[said])
+    async def send_input(self, principal: Principal, worker_id: str, request: wire.InputRequest) -> wire.InputResult:
+        def reject(said: wire.RuntimeDiagnostic) -> wire.InputResult:
+            return wire.InputResult(state="rejected", runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=[said])
 
         if self.is_stopped:
-            return rejected(stopped())
+            return reject(explain_stopped())
         try:
             size = len(request.content.encode())
         except UnicodeEncodeError:
-            return rejected(invalid("the input is not valid Unicode"))
+            return reject(invalid("the input is not valid Unicode"))
         if not request.content.strip() or size > INPUT_BYTES_MAX:
-            return rejected(invalid(f"input is not blank and has at most {INPUT_BYTES_MAX} bytes"))
+            return reject(invalid(f"input is not blank and has at most {INPUT_BYTES_MAX} bytes"))
         try:
-            async with self._held(principal, worker_id) as (lane, record):
+            async with self._hold(principal, worker_id) as (lane, record):
                 if record.status != "running":
-                    return rejected(invalid(f"the worker is {record.status}"))
+                    return reject(invalid(f"the worker is {record.status}"))
                 if len(lane.queue) >= WAITING_MAX:
                     message = f"{WAITING_MAX} inputs wait for their turn already"
-                    return rejected(diagnostic("embedded_worker_busy", "warning", message))
+                    return reject(wire.diagnostic("embedded_worker_busy", "warning", message))
                 event_id, sequence = await self._inputs.accept(principal, record, lane, request)
-        except UnknownWorker:
-            return rejected(not_found())
-        except StoreFailed:
-            return rejected(store_error())
-        return InputResult(
+        except (UnknownWorker, StoreFailed) as failed:
+            return reject(explain(failed))
+        return wire.InputResult(
             state="accepted",
             runtime_id=self.runtime_id,
             worker_id=worker_id,
@@ -179,11 +161,11 @@ class EmbeddedRuntime(Runtime):
 
     # Life
 
-    async def stop(self, principal: Principal, worker_id: str, request: StopRequest) -> LifecycleResult:
+    async def stop(self, principal: Principal, worker_id: str, request: wire.StopRequest) -> wire.LifecycleResult:
         """Graceful lets the turn under way end; force cancels it. Inputs that wait are dropped either way."""
         return await self._end(principal, worker_id, "stopped", at_once=request.mode == "force", reason=request.reason)
 
-    async def cancel(self, principal: Principal, worker_id: str) -> LifecycleResult:
+    async def cancel(self, principal: Principal, worker_id: str) -> wire.LifecycleResult:
         return await self._end(principal, worker_id, "cancelled", at_once=True)
 
     async def _end(
@@ -194,86 +176,80 @@ class EmbeddedRuntime(Runtime):
         *,
         at_once: bool,
         reason: str | None = None,
-    ) -> LifecycleResult:
+    ) -> wire.LifecycleResult:
         try:
-            async with self._held(principal, worker_id) as (lane, record):
+            async with self._hold(principal, worker_id) as (lane, record):
                 if at_once:
                     lane.stop.set()
                 if record.status != "running":
-                    return self._done(worker_id, record.ended_event)
+                    return self._accept(worker_id, record.ended_event)
                 dropped = lane.drop()
-                said = [Said("turn", {"sequence": one, "status": "dropped", "run_id": ""}) for one in dropped]
+                said = [Said("turn", {"sequence": sequence, "status": "dropped", "run_id": ""}) for sequence in dropped]
                 data = {"status": status} | ({"reason": reason} if reason else {})
                 ended_event = record.next_event + len(said)
-                left = tuple(one for one in record.pending if one not in dropped)
+                left = tuple(sequence for sequence in record.pending if sequence not in dropped)
                 record = msgspec.structs.replace(record, status=status, pending=left, ended_event=ended_event)
                 await self._note(principal, lane, record, [*said, Said("worker", data)], f"worker.{status}")
-                return self._done(worker_id, ended_event)
-        except UnknownWorker:
-            return self._refused(worker_id, not_found())
-        except StoreFailed:
-            return self._refused(worker_id, store_error())
+                return self._accept(worker_id, ended_event)
+        except (UnknownWorker, StoreFailed) as failed:
+            return self._refuse(worker_id, explain(failed))
 
-    async def restore(self, principal: Principal, worker_id: str) -> LifecycleResult:
+    async def restore(self, principal: Principal, worker_id: str) -> wire.LifecycleResult:
         """It takes input again, with all it had."""
         if self.is_stopped:
-            return self._refused(worker_id, stopped())
+            return self._refuse(worker_id, explain_stopped())
         try:
-            async with self._held(principal, worker_id) as (lane, record):
+            async with self._hold(principal, worker_id) as (lane, record):
                 if record.status == "running":
-                    return self._done(worker_id, None)
+                    return self._accept(worker_id, None)
                 number = record.next_event
                 record = msgspec.structs.replace(record, status="running", ended_event=None)
                 await self._note(principal, lane, record, [Said("worker", {"status": "running"})], "worker.restore")
-                return self._done(worker_id, number)
-        except UnknownWorker:
-            return self._refused(worker_id, not_found())
-        except StoreFailed:
-            return self._refused(worker_id, store_error())
+                return self._accept(worker_id, number)
+        except (UnknownWorker, StoreFailed) as failed:
+            return self._refuse(worker_id, explain(failed))
 
-    async def delete(self, principal: Principal, worker_id: str) -> LifecycleResult:
+    async def delete(self, principal: Principal, worker_id: str) -> wire.LifecycleResult:
         """With its session and all it said. Not while a turn is under way."""
         try:
-            async with self._spawner.lock(principal.tenant), self._held(principal, worker_id) as (lane, record):
+            async with self._spawner.lock(principal.tenant), self._hold(principal, worker_id) as (lane, record):
                 if lane.is_busy:
                     message = "a turn is under way; cancel the worker first"
-                    return self._refused(worker_id, diagnostic("embedded_worker_busy", "warning", message))
+                    return self._refuse(worker_id, wire.diagnostic("embedded_worker_busy", "warning", message))
                 audit = AppendAudit(at=self._clock_ms(), kind="worker.delete", actor=principal.name, subject=worker_id)
                 await self._turns.close(principal, record.session_id)
                 await self._book.remove(principal.tenant, record, [audit])
-                lane.gone()
-                return self._done(worker_id, None)
-        except UnknownWorker:
-            return self._refused(worker_id, not_found())
-        except StoreFailed:
-            return self._refused(worker_id, store_error())
+                lane.mark_gone()
+                return self._accept(worker_id, None)
+        except (UnknownWorker, StoreFailed) as failed:
+            return self._refuse(worker_id, explain(failed))
 
     async def _note(self, principal: Principal, lane: Lane, record: WorkerRecord, said: list[Said], kind: str) -> None:
         audit = AppendAudit(at=self._clock_ms(), kind=kind, actor=principal.name, subject=record.worker_id)
         record, _ = await self._book.append(principal.tenant, record, said, [audit])
-        lane.written(record.next_event - 1)
+        lane.note_written(record.next_event - 1)
 
-    def _done(self, worker_id: str, event_id: int | None) -> LifecycleResult:
+    def _accept(self, worker_id: str, event_id: int | None) -> wire.LifecycleResult:
         number = msgspec.UNSET if event_id is None else event_id
-        return LifecycleResult(state="accepted", runtime_id=self.runtime_id, worker_id=worker_id, event_id=number)
+        return wire.LifecycleResult(state="accepted", runtime_id=self.runtime_id, worker_id=worker_id, event_id=number)
 
-    def _refused(self, worker_id: str, said: RuntimeDiagnostic) -> LifecycleResult:
-        return LifecycleResult(state="rejected", runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=[said])
+    def _refuse(self, worker_id: str, said: wire.RuntimeDiagnostic) -> wire.LifecycleResult:
+        return wire.LifecycleResult(state="rejected", runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=[said])
 
     # Events
 
     async def events(self, principal: Principal, worker_id: str, after: int) -> AsyncIterator[Event]:
-        async with self._held(principal, worker_id) as (_, record):
+        async with self._hold(principal, worker_id) as (_, record):
             if not 0 <= after < record.next_event:
-                # A cursor of another worker, or one that somebody made up.
+                # A cursor of another worker, or one that was made up.
                 raise BadRequest("embedded_runtime_wrong_identity", "the cursor is not one of this worker's", "begin at 0")
         return self._stream(principal.tenant, worker_id, record.session_id, after)
 
     async def _stream(self, tenant: str, worker_id: str, session_id: str, after: int) -> AsyncIterator[Event]:
-        """THREAT[TM-STORE-REMAINS]: of the worker in that session, and of none that has its id later: a tenant that is made anew
-        has a first worker, too, and somebody else may have made it so."""
+        """THREAT[TM-STORE-REMAINS]: of the worker in that session, and of none that has its id later: a tenant that is
+        made again has a first worker, too, and another operator may have made it."""
         lane = self._lanes.find(tenant, worker_id)
-        with lane.watching() as watcher:
+        with lane.watch() as watcher:
             while True:
                 watcher.changed.clear()
                 record = await self._book.find(tenant, worker_id)
@@ -287,7 +263,7 @@ class EmbeddedRuntime(Runtime):
                 after = stored[-1].number if stored else after
                 passing = [(number, 1, place, event) for place, (number, event) in enumerate(watcher.take(after))]
                 kept = [(event.number, 0, 0, event) for event in stored]
-                for *_, event in sorted([*kept, *passing], key=lambda one: one[:3]):
+                for *_, event in sorted([*kept, *passing], key=lambda row: row[:3]):
                     yield event
                 if not stored:
                     await watcher.changed.wait()
@@ -295,11 +271,11 @@ class EmbeddedRuntime(Runtime):
     # Lanes
 
     @contextlib.asynccontextmanager
-    async def _held(self, principal: Principal, worker_id: str) -> AsyncIterator[tuple[Lane, WorkerRecord]]:
-        """The worker, with nobody else at it. Inputs that nobody will finish any more are settled first."""
+    async def _hold(self, principal: Principal, worker_id: str) -> AsyncIterator[tuple[Lane, WorkerRecord]]:
+        """The worker, with no other writer at it. Inputs that will not be finished any more are settled first."""
         lane = self._lanes.find(principal.tenant, worker_id)
         try:
-            async with lane.held():
+            async with lane.hold():
                 record = await self._book.find(principal.tenant, worker_id)
                 if record is None or lane.is_gone:
                     raise UnknownWorker(self.runtime_id, worker_id)

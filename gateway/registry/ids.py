@@ -58,7 +58,7 @@ def is_id(value: object) -> bool:
 
 
 def display_hint(value: str, most: int = MAX_HINT_LEN) -> str:
-    """A text of somebody else's, safe to show: no control characters, no slashes, not long."""
+    """A text of another party, safe to show: no control characters, no slashes, not long."""
     if len(value) <= most and value.isprintable() and "/" not in value and "\\" not in value:
         return value
     return "".join(c for c in value[: 16 * most] if not _is_control(c) and c not in "/\\")[:most]

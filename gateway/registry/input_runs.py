@@ -1,7 +1,7 @@
 """Turns: how an input of a worker is run. The port to the gateway's sessions and runs.
 
 Rules: a worker's session is durable, so that it goes on after a crash of the gateway. A turn is a run like any other: policy,
-hooks, limits and approvals apply, in the name of whoever sent the input. A turn that waits for an approval is waited for. When
+hooks, limits and approvals apply, in the name of the sender. A turn that waits for an approval is waited for. When
 `stop` is set the run is cancelled, as often as it takes. What a session has under way ends before the session is deleted.
 
 Does not know: transcripts, workers.
@@ -74,7 +74,7 @@ class SessionTurns:
                 async for event in feed.events():
                     if event.kind in ("stdout", "stderr"):
                         on_output(event.kind, event.data)
-            return await self._ended(principal, run_id, on_waiting)
+            return await self._wait_for_end(principal, run_id, on_waiting)
         finally:
             cancelling.cancel()
             await asyncio.wait((cancelling,))
@@ -86,8 +86,8 @@ class SessionTurns:
                 await self._runs.cancel(principal, run_id)
             await asyncio.sleep(_CANCEL_SECONDS)  # it may still have stood in a queue, where there is nothing to cancel
 
-    async def _ended(self, principal: Principal, run_id: str, on_waiting: OnWaiting) -> Run:
-        """Its record is written a moment after its last event; or it waits for somebody's approval."""
+    async def _wait_for_end(self, principal: Principal, run_id: str, on_waiting: OnWaiting) -> Run:
+        """Its record is written a moment after its last event; or it waits for an approval."""
         pause_seconds, is_told = _FIRST_LOOK_SECONDS, False
         while (run := await self._runs.get(principal, run_id)).state != "finished":
             if run.state == "waiting" and not is_told:

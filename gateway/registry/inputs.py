@@ -20,7 +20,7 @@ from gateway.errors import GatewayError
 from gateway.events import Event
 from gateway.records import Principal
 from gateway.registry.input_runs import Turns
-from gateway.registry.transcript_text import told, told_of
+from gateway.registry.transcript_text import describe_problem, describe_run
 from gateway.registry.wire import InputRequest
 from gateway.registry.worker_queues import Lane, Lanes, Waiting
 from gateway.registry.worker_records import Book, Said, WaitingTurn, WorkerRecord
@@ -35,11 +35,11 @@ class Inputs:
         self._book, self._turns, self._lanes = book, turns, lanes
 
     async def accept(self, principal: Principal, record: WorkerRecord, lane: Lane, request: InputRequest) -> tuple[int, int]:
-        """Write an input down, and let it have its turn. Its event's number, and its sequence. The caller holds the lane."""
+        """Store an input, and let it have its turn. Its event's number, and its sequence. The caller holds the lane."""
         if request.kind == "user":
             record = msgspec.structs.replace(record, pending=(*record.pending, record.next_sequence))
         record, numbers = await self._book.append(principal.tenant, record, [Said(role=request.kind, content=request.content)])
-        lane.written(record.next_event - 1)
+        lane.note_written(record.next_event - 1)
         event_id, sequence = numbers[0]
         if request.kind == "user":
             self._queue(principal.tenant, record.worker_id, lane, Waiting(sequence, request.content, principal))
@@ -49,14 +49,14 @@ class Inputs:
         """The gateway stopped while some had not ended. The caller holds the lane."""
         tenant, waits = principal.tenant, record.waiting
         kept = (waits.sequence,) if waits is not None and waits.sequence in record.pending else ()
-        lost = [one for one in record.pending if one not in kept]
+        lost = [sequence for sequence in record.pending if sequence not in kept]
         if not kept:
             await self._turns.abandon(principal, record.session_id)
-        said = [Said("turn", {"sequence": one, "status": "interrupted", "run_id": ""}) for one in lost]
+        said = [Said("turn", {"sequence": sequence, "status": "interrupted", "run_id": ""}) for sequence in lost]
         if lost:
             said.insert(0, Said(role="worker", content=INTERRUPTED))
             record, _ = await self._book.append(tenant, msgspec.structs.replace(record, pending=kept), said)
-            lane.written(record.next_event - 1)
+            lane.note_written(record.next_event - 1)
         if waits is not None and kept:
             asker = Principal(tenant=tenant, role="runner", user=waits.user)
             self._queue(tenant, record.worker_id, lane, Waiting(waits.sequence, "", asker, waits.run_id))
@@ -76,7 +76,7 @@ class Inputs:
             try:
                 await self._turn(tenant, worker_id, lane, waiting)
             except GatewayError as error:
-                _log.error("a turn of %s could not be written down: %s", worker_id, error)
+                _log.error("a turn of %s could not be stored: %s", worker_id, error)
         asyncio.get_running_loop().call_soon(self._lanes.drop_idle, tenant, worker_id)
 
     async def _turn(self, tenant: str, worker_id: str, lane: Lane, waiting: Waiting) -> None:
@@ -95,28 +95,28 @@ class Inputs:
             run_id = waiting.run_id or await self._turns.begin(asker, session_id, waiting.content)
             run = await self._turns.follow(asker, run_id, on_output, on_waiting, lane.stop)
             status = run.result.status.value if run.result is not None else "interrupted"
-            content = told_of(run)
+            content = describe_run(run)
         except GatewayError as error:
-            status, run_id, content = "refused", "", told(error.code, str(error))
+            status, run_id, content = "refused", "", describe_problem(error.code, str(error))
         except Exception:
             _log.exception("a turn of %s failed", worker_id)
-            status, run_id, content = "refused", "", told("SESSION", "")
+            status, run_id, content = "refused", "", describe_problem("SESSION", "")
         data = {"sequence": waiting.sequence, "status": status, "run_id": run_id}
-        async with lane.held():
+        async with lane.hold():
             record = None if lane.is_gone else await self._book.find(tenant, worker_id)
             if record is not None and record.session_id == session_id:
-                left = tuple(one for one in record.pending if one != waiting.sequence)
+                left = tuple(sequence for sequence in record.pending if sequence != waiting.sequence)
                 said = [Said(role="worker", content=content), Said("turn", data)]
                 ended = msgspec.structs.replace(record, pending=left, waiting=None)
                 record, _ = await self._book.append(tenant, ended, said)
-                lane.written(record.next_event - 1)
+                lane.note_written(record.next_event - 1)
 
     async def _note_waiting(
         self, tenant: str, worker_id: str, lane: Lane, waiting: Waiting, session_id: str, run_id: str
     ) -> None:
         """Which run is to be waited for again, if the gateway stops meanwhile."""
         waits = WaitingTurn(sequence=waiting.sequence, run_id=run_id, user=waiting.principal.name)
-        async with lane.held():
+        async with lane.hold():
             record = None if lane.is_gone else await self._book.find(tenant, worker_id)
             if record is not None and record.session_id == session_id and record.waiting != waits:
                 await self._book.append(tenant, msgspec.structs.replace(record, waiting=waits), [])

@@ -20,34 +20,18 @@ from typing import Any, Final
 import msgspec
 
 from gateway.records import Principal
+from gateway.registry import wire
 from gateway.registry.ids import display_hint, local_host_id, local_worker_id
 from gateway.registry.runtime import ARCH, OS, Runtime, rfc3339
-from gateway.registry.wire import (
-    LOCAL_HOST,
-    LOCAL_RUNTIME,
-    MAX_DIAGNOSTICS,
-    HostSummary,
-    Listing,
-    RuntimeCapabilities,
-    RuntimeDiagnostic,
-    RuntimeSource,
-    RuntimeSummary,
-    WorkerCapabilities,
-    WorkerImplementation,
-    WorkerLookup,
-    WorkerSummary,
-    WorkerWorkspace,
-    diagnostic,
-)
 
 METADATA_BYTES_MAX: Final = 64 << 10
 PODS_MAX: Final = 20_000
 _SETTLED_NS: Final = 2_000_000_000
-_SOURCE: Final = RuntimeSource(kind="local_compatibility", note="a read-only view of local workers' metadata")
-_ACTIONS: Final = [diagnostic("worker_actions_not_implemented", "info", "local workers can be seen, not controlled")]
-_UNAVAILABLE: Final = diagnostic("local_pod_registry_unavailable", "warning", "no directory of local workers is configured")
-_NO_ROOT: Final = diagnostic("local_pod_workspace_root_missing", "warning", "a worker's metadata names no workspace")
-_ELSEWHERE: Final = diagnostic("local_pod_workspace_not_visible", "info", "a worker belongs to another workspace")
+_SOURCE: Final = wire.RuntimeSource(kind="local_compatibility", note="a read-only view of local workers' metadata")
+_ACTIONS: Final = [wire.diagnostic("worker_actions_not_implemented", "info", "local workers can be seen, not controlled")]
+_UNAVAILABLE: Final = wire.diagnostic("local_pod_registry_unavailable", "warning", "no directory of local workers is configured")
+_NO_ROOT: Final = wire.diagnostic("local_pod_workspace_root_missing", "warning", "a worker's metadata names no workspace")
+_ELSEWHERE: Final = wire.diagnostic("local_pod_workspace_not_visible", "info", "a worker belongs to another workspace")
 
 
 class Active(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,12 +48,12 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Unreadable(Exception):
-    def __init__(self, said: RuntimeDiagnostic) -> None:
+    def __init__(self, said: wire.RuntimeDiagnostic) -> None:
         self.said = said
 
 
 class LocalRuntime(Runtime):
-    runtime_id = LOCAL_RUNTIME
+    runtime_id = wire.LOCAL_RUNTIME
 
     def __init__(self, workspace_id: str, workspace_root: str, data_dir: Path | None, clock_ms: Callable[[], int]) -> None:
         self._host_id = local_host_id(workspace_id)
@@ -78,38 +62,38 @@ class LocalRuntime(Runtime):
         self._names: dict[str, str] = {}
         self._seen: tuple[int, int] | None = None
 
-    async def summary(self, principal: Principal, limit: int) -> RuntimeSummary:
+    async def summary(self, principal: Principal, limit: int) -> wire.RuntimeSummary:
         hosts = await self.hosts(principal, 1)
-        return RuntimeSummary(
+        return wire.RuntimeSummary(
             runtime_id=self.runtime_id,
             label="Local Worker runtime",
             kind="local_pod",
             status="available",
             source=_SOURCE,
-            host_ids=[one.host_id for one in hosts.items][:limit],
-            capabilities=self._able(limit),
+            host_ids=[host.host_id for host in hosts.items][:limit],
+            capabilities=self._list_capabilities(limit),
             diagnostics=hosts.diagnostics,
         )
 
-    async def hosts(self, principal: Principal, limit: int) -> Listing[HostSummary]:
+    async def hosts(self, principal: Principal, limit: int) -> wire.Listing[wire.HostSummary]:
         if limit == 0:
-            return Listing(items=[])
+            return wire.Listing(items=[])
         said = [_UNAVAILABLE] if self._pods is None else []
-        item = HostSummary(
+        item = wire.HostSummary(
             runtime_id=self.runtime_id,
             host_id=self._host_id,
             label=display_hint(_lexical(self._root).rpartition("/")[2]) or "workspace",
-            kind=LOCAL_HOST,
+            kind=wire.LOCAL_HOST,
             status="degraded" if said else "available",
             observed_at=rfc3339(self._clock_ms()),
-            capabilities=self._able(limit),
+            capabilities=self._list_capabilities(limit),
             diagnostics=said,
         )
-        return Listing(items=[item], diagnostics=said)
+        return wire.Listing(items=[item], diagnostics=said)
 
-    def _able(self, limit: int) -> RuntimeCapabilities:
+    def _list_capabilities(self, limit: int) -> wire.RuntimeCapabilities:
         is_there = self._pods is not None
-        return RuntimeCapabilities(
+        return wire.RuntimeCapabilities(
             can_list_workers=is_there,
             can_get_worker=is_there,
             local_pod_inspection="available" if is_there else "unavailable",
@@ -119,48 +103,48 @@ class LocalRuntime(Runtime):
             arch=ARCH,
         )
 
-    async def workers(self, principal: Principal, limit: int, after: str | None = None) -> Listing[WorkerSummary]:
+    async def workers(self, principal: Principal, limit: int, after: str | None = None) -> wire.Listing[wire.WorkerSummary]:
         if self._pods is None:
-            return Listing(items=[], diagnostics=[_UNAVAILABLE])
+            return wire.Listing(items=[], diagnostics=[_UNAVAILABLE])
         if limit == 0:
-            return Listing(items=[])
+            return wire.Listing(items=[])
         return await asyncio.to_thread(self._list, self._pods, limit, after)
 
-    def _list(self, pods: Path, limit: int, after: str | None) -> Listing[WorkerSummary]:
+    def _list(self, pods: Path, limit: int, after: str | None) -> wire.Listing[wire.WorkerSummary]:
         try:
             names = sorted(self._scan(pods).values())
         except _Unreadable as unreadable:
-            return Listing(items=[], diagnostics=[unreadable.said])
+            return wire.Listing(items=[], diagnostics=[unreadable.said])
         if after is not None:
             names = [name for name in names if name > after]
-        items: list[WorkerSummary] = []
-        said: list[RuntimeDiagnostic] = []
+        items: list[wire.WorkerSummary] = []
+        said: list[wire.RuntimeDiagnostic] = []
         before = after
         for name in names:
             if len(items) == limit:
-                return Listing(items=items, diagnostics=said, next=before)
+                return wire.Listing(items=items, diagnostics=said, next=before)
             try:
                 items.append(self._read(pods, name))
             except _Unreadable as unreadable:
-                if len(said) < MAX_DIAGNOSTICS:
+                if len(said) < wire.MAX_DIAGNOSTICS:
                     said.append(unreadable.said)
             before = name
-        return Listing(items=items, diagnostics=said)
+        return wire.Listing(items=items, diagnostics=said)
 
-    async def worker(self, principal: Principal, worker_id: str) -> WorkerLookup:
+    async def worker(self, principal: Principal, worker_id: str) -> wire.WorkerLookup:
         if self._pods is None:
-            return WorkerLookup(diagnostics=[_UNAVAILABLE])
+            return wire.WorkerLookup(diagnostics=[_UNAVAILABLE])
         return await asyncio.to_thread(self._find, self._pods, worker_id)
 
-    def _find(self, pods: Path, worker_id: str) -> WorkerLookup:
+    def _find(self, pods: Path, worker_id: str) -> wire.WorkerLookup:
         try:
             name = self._scan(pods).get(worker_id)
-            return WorkerLookup() if name is None else WorkerLookup(worker=self._read(pods, name))
+            return wire.WorkerLookup() if name is None else wire.WorkerLookup(worker=self._read(pods, name))
         except _Unreadable as unreadable:
-            return WorkerLookup(diagnostics=[unreadable.said])
+            return wire.WorkerLookup(diagnostics=[unreadable.said])
 
     def _scan(self, pods: Path) -> dict[str, str]:
-        """Ids and names of the pods. Read anew when the directory has changed, or may have changed in the tick it was read in."""
+        """Ids and names of the pods. Read again when the directory changed, or may have changed in the tick it was read in."""
         try:
             now = os.stat(pods)
             if self._seen == (now.st_ino, now.st_mtime_ns) and time.time_ns() - now.st_mtime_ns > _SETTLED_NS:
@@ -177,44 +161,44 @@ class LocalRuntime(Runtime):
         self._names, self._seen = names, (now.st_ino, now.st_mtime_ns)
         return names
 
-    def _read(self, pods: Path, name: str) -> WorkerSummary:
+    def _read(self, pods: Path, name: str) -> wire.WorkerSummary:
         try:
-            data = _bounded(pods / name)
+            data = _bound(pods / name)
         except OSError as error:
             message = f"a worker's metadata could not be read: {error.strerror}"
-            raise _Unreadable(diagnostic("local_pod_metadata_unreadable", "warning", message)) from None
+            raise _Unreadable(wire.diagnostic("local_pod_metadata_unreadable", "warning", message)) from None
         try:
             found = msgspec.json.decode(data, type=Metadata)
         except (msgspec.DecodeError, RecursionError):
             message = "a worker's metadata is not what it should be"
-            raise _Unreadable(diagnostic("local_pod_metadata_invalid", "warning", message)) from None
+            raise _Unreadable(wire.diagnostic("local_pod_metadata_invalid", "warning", message)) from None
         if found.workspace_root is None:
             raise _Unreadable(_NO_ROOT)
         if _lexical(found.workspace_root) != _lexical(self._root):
             raise _Unreadable(_ELSEWHERE)
         return self._worker(name, found)
 
-    def _worker(self, name: str, found: Metadata) -> WorkerSummary:
+    def _worker(self, name: str, found: Metadata) -> wire.WorkerSummary:
         status = "metadata_only"
         if found.active is not None:
             status = "active:pending_segment" if found.active.segment_id is None else "active:segment"
-        return WorkerSummary(
+        return wire.WorkerSummary(
             runtime_id=self.runtime_id,
             worker_id=local_worker_id(name),
             host_id=self._host_id,
             label=display_hint(found.worker_name),
             role=_manifest_hint(found.resolved_manifest_snapshot, "role", "role_claim"),
             profile=_manifest_hint(found.resolved_manifest_snapshot, "profile_selector", "profile"),
-            workspace=WorkerWorkspace(visibility="current_workspace", identity="runtime_workspace"),
+            workspace=wire.WorkerWorkspace(visibility="current_workspace", identity="runtime_workspace"),
             state="metadata_only" if found.active is None else "active",
             status=status,
-            implementation=WorkerImplementation(kind="local_pod", display_hint=display_hint(name)),
-            capabilities=WorkerCapabilities(can_accept_input=True),
+            implementation=wire.WorkerImplementation(kind="local_pod", display_hint=display_hint(name)),
+            capabilities=wire.WorkerCapabilities(can_accept_input=True),
             diagnostics=_ACTIONS,
         )
 
 
-def _bounded(pod: Path) -> bytes:
+def _bound(pod: Path) -> bytes:
     """The metadata of a pod, if its directory is one and the metadata a file of a sensible size."""
     folder = os.open(pod, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -234,8 +218,8 @@ def _bounded(pod: Path) -> bytes:
         os.close(file)
 
 
-def _unreadable(message: str) -> RuntimeDiagnostic:
-    return diagnostic("local_pod_registry_unreadable", "warning", message)
+def _unreadable(message: str) -> wire.RuntimeDiagnostic:
+    return wire.diagnostic("local_pod_registry_unreadable", "warning", message)
 
 
 def _lexical(path: str) -> str:

@@ -6,34 +6,27 @@ credential or provider in it, nor a path: clients of the original test for that.
 
 from __future__ import annotations
 
+from gateway.registry import wire
 from gateway.registry.ids import display_hint, embedded_host_id
 from gateway.registry.runtime import ARCH, OS, rfc3339
-from gateway.registry.wire import (
-    EMBEDDED_HOST,
-    HostSummary,
-    RuntimeCapabilities,
-    RuntimeSource,
-    RuntimeSummary,
-    WorkerCapabilities,
-    WorkerImplementation,
-    WorkerSummary,
-    WorkerWorkspace,
-    diagnostic,
-)
 from gateway.registry.worker_records import WorkerRecord
 
 LABEL = "Workspace backend embedded Runtime"
-_SOURCE = RuntimeSource(kind="embedded_worker_runtime", note="workers inside of this gateway, known by runtime_id and worker_id")
-_PROJECTED = [diagnostic("embedded_runtime_projection", "info", "known as runtime_id and worker_id; the rest stays inside")]
-_BOUNDARY = [diagnostic("embedded_runtime_host_boundary", "info", "this host shows bounded views of its runtime and workers")]
-_WORKSPACE = WorkerWorkspace(visibility="backend_internal", identity="runtime_registry_worker")
-_IMPLEMENTATION = WorkerImplementation(kind="embedded_worker_runtime", display_hint="backend-internal worker")
-_RUNNING = WorkerCapabilities(can_accept_input=True, can_stream_events=True, can_stop=True, can_read_bounded_transcript=True)
-_ENDED = WorkerCapabilities(can_stream_events=True, can_read_bounded_transcript=True)
+_SOURCE = wire.RuntimeSource(
+    kind="embedded_worker_runtime", note="workers inside of this gateway, known by runtime_id and worker_id"
+)
+_PROJECTED = [wire.diagnostic("embedded_runtime_projection", "info", "known as runtime_id and worker_id; the rest stays inside")]
+_BOUNDARY = [
+    wire.diagnostic("embedded_runtime_host_boundary", "info", "this host shows bounded views of its runtime and workers")
+]
+_WORKSPACE = wire.WorkerWorkspace(visibility="backend_internal", identity="runtime_registry_worker")
+_IMPLEMENTATION = wire.WorkerImplementation(kind="embedded_worker_runtime", display_hint="backend-internal worker")
+_RUNNING = wire.WorkerCapabilities(can_accept_input=True, can_stream_events=True, can_stop=True, can_read_bounded_transcript=True)
+_ENDED = wire.WorkerCapabilities(can_stream_events=True, can_read_bounded_transcript=True)
 
 
-def capabilities(limit: int) -> RuntimeCapabilities:
-    return RuntimeCapabilities(
+def capabilities(limit: int) -> wire.RuntimeCapabilities:
+    return wire.RuntimeCapabilities(
         can_list_workers=True,
         can_get_worker=True,
         can_spawn_worker=True,
@@ -50,8 +43,8 @@ def capabilities(limit: int) -> RuntimeCapabilities:
     )
 
 
-def runtime_summary(runtime_id: str, status: str, host_ids: list[str], able: RuntimeCapabilities) -> RuntimeSummary:
-    return RuntimeSummary(
+def runtime_summary(runtime_id: str, status: str, host_ids: list[str], able: wire.RuntimeCapabilities) -> wire.RuntimeSummary:
+    return wire.RuntimeSummary(
         runtime_id=runtime_id,
         label=LABEL,
         kind="embedded_worker_runtime",
@@ -62,12 +55,12 @@ def runtime_summary(runtime_id: str, status: str, host_ids: list[str], able: Run
     )
 
 
-def host(runtime_id: str, workspace_id: str, limit: int, now_ms: int) -> HostSummary:
-    return HostSummary(
+def host(runtime_id: str, workspace_id: str, limit: int, now_ms: int) -> wire.HostSummary:
+    return wire.HostSummary(
         runtime_id=runtime_id,
         host_id=embedded_host_id(workspace_id),
         label=LABEL,
-        kind=EMBEDDED_HOST,
+        kind=wire.EMBEDDED_HOST,
         status="available",
         observed_at=rfc3339(now_ms),
         last_seen_at=rfc3339(now_ms),
@@ -76,8 +69,8 @@ def host(runtime_id: str, workspace_id: str, limit: int, now_ms: int) -> HostSum
     )
 
 
-def worker_summary(runtime_id: str, host_id: str, record: WorkerRecord) -> WorkerSummary:
-    return WorkerSummary(
+def worker_summary(runtime_id: str, host_id: str, record: WorkerRecord) -> wire.WorkerSummary:
+    return wire.WorkerSummary(
         runtime_id=runtime_id,
         worker_id=record.worker_id,
         host_id=host_id,

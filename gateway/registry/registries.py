@@ -77,7 +77,7 @@ class Registries:
         root, data_dir = self._pods(tenant) or ("", None)
         registry = Registry([LocalRuntime(tenant, root, data_dir, self._clock_ms), self._embedded])
         stored = (await self._store.entries(tenant, REMOTE, limit=REMOTES_MAX)).items
-        for entry in sorted(stored, key=lambda one: one.created_at):
+        for entry in sorted(stored, key=lambda entry: entry.created_at):
             self._register(registry, tenant, msgspec.convert(entry.body, RemoteSpec))
         return registry
 
@@ -98,12 +98,12 @@ class Registries:
         except EgressRefused as refused:
             raise BadRequest("INVALID_ARGUMENT", str(refused)) from None
         registry, now = await self.of(principal.tenant), self._clock_ms()
-        if sum(isinstance(one, RemoteRuntime) for one in registry) >= REMOTES_MAX:
+        if sum(isinstance(runtime, RemoteRuntime) for runtime in registry) >= REMOTES_MAX:
             raise TooMany("QUOTA_EXCEEDED", f"a tenant has at most {REMOTES_MAX} remote runtimes")
         body = msgspec.to_builtins(spec)
         entry = RegistryEntry(tenant=principal.tenant, kind=REMOTE, id=spec.runtime_id, body=body, created_at=now, updated_at=now)
         audit = AppendAudit(at=now, kind="runtime.add", actor=principal.name, subject=spec.runtime_id)
-        if any(one.runtime_id == spec.runtime_id for one in registry):
+        if any(runtime.runtime_id == spec.runtime_id for runtime in registry):
             raise RuntimeTaken(spec.runtime_id)
         try:
             await self._store.write(principal.tenant, [PutEntry(entry=entry, expect=ABSENT), audit])
@@ -130,7 +130,7 @@ class Registries:
         after: str | None = None
         while runtime.heartbeat.health != "unavailable":
             page = await runtime.workers(principal, MAX_LIMIT, after)
-            if any(one.state == "running" for one in page.items):
+            if any(worker.state == "running" for worker in page.items):
                 return True
             after = page.next
             if after is None:
@@ -140,12 +140,14 @@ class Registries:
     async def _beat(self) -> None:
         while True:
             await asyncio.sleep(self._beat_seconds)
-            remotes = [one for registry in list(self._registries.values()) for one in registry if isinstance(one, RemoteRuntime)]
-            await asyncio.gather(*(one.beat() for one in remotes), return_exceptions=True)
+            remotes = [
+                each for registry in list(self._registries.values()) for each in registry if isinstance(each, RemoteRuntime)
+            ]
+            await asyncio.gather(*(runtime.beat() for runtime in remotes), return_exceptions=True)
 
     async def forget(self, tenant: str) -> None:
         """Nothing of the tenant stays in memory, and its streams end. THREAT[TM-STORE-REMAINS]: workers of all tenants are in one
-        runtime, and a tenant that is made anew under this id has workers of the same ids."""
+        runtime, and a tenant that is made again under this id has workers of the same ids."""
         self._registries.pop(tenant, None)
         self._opening.pop(tenant, None)
         await self._embedded.forget(tenant)
@@ -171,13 +173,13 @@ def open_registries(
     """As the service has them."""
 
     def connect(tenant: str, spec: RemoteSpec) -> Client:
-        return EgressClient(egress, spec.url, _token_of(vault, tenant, spec.token.id))
+        return EgressClient(egress, spec.url, _make_token_source(vault, tenant, spec.token.id))
 
     embedded = EmbeddedRuntime(store, SessionTurns(sessions, runs, submit), clock_ms)
     return Registries(store, embedded, connect, clock_ms, pods=pods)
 
 
-def _token_of(vault: Vault, tenant: str, name: str) -> Callable[[], Awaitable[str | None]]:
+def _make_token_source(vault: Vault, tenant: str, name: str) -> Callable[[], Awaitable[str | None]]:
     async def token() -> str | None:
         found = await vault.get(tenant, name)
         return None if found is None else found.reveal().strip()

@@ -18,25 +18,10 @@ from msgspec import UNSET
 from gateway.errors import BadRequest
 from gateway.events import Event
 from gateway.records import Principal
+from gateway.registry import wire
 from gateway.registry.errors import RuntimeTaken, UnknownHost, UnknownRuntime, UnknownWorker, failed
 from gateway.registry.ids import check_id
 from gateway.registry.runtime import Runtime
-from gateway.registry.wire import (
-    MAX_DIAGNOSTICS,
-    MAX_HOST_SCAN,
-    HostSummary,
-    InputRequest,
-    InputResult,
-    LifecycleResult,
-    Listing,
-    RuntimeDiagnostic,
-    RuntimeSummary,
-    SpawnRequest,
-    SpawnResult,
-    StopRequest,
-    Transcript,
-    WorkerSummary,
-)
 
 T = TypeVar("T")
 
@@ -68,61 +53,61 @@ class Registry:
 
     # Lists
 
-    async def list_runtimes(self, principal: Principal, limit: int) -> Listing[RuntimeSummary]:
-        items = [await one.summary(principal, limit) for one in list(self._runtimes.values())[:limit]]
-        return _listing(items, [said for item in items for said in item.diagnostics])
+    async def list_runtimes(self, principal: Principal, limit: int) -> wire.Listing[wire.RuntimeSummary]:
+        items = [await runtime.summary(principal, limit) for runtime in list(self._runtimes.values())[:limit]]
+        return _make_listing(items, [said for item in items for said in item.diagnostics])
 
-    async def list_hosts(self, principal: Principal, limit: int) -> Listing[HostSummary]:
-        items: list[HostSummary] = []
-        said: list[RuntimeDiagnostic] = []
+    async def list_hosts(self, principal: Principal, limit: int) -> wire.Listing[wire.HostSummary]:
+        items: list[wire.HostSummary] = []
+        said: list[wire.RuntimeDiagnostic] = []
         for runtime in list(self._runtimes.values()):
             if len(items) >= limit:
                 break
             found = await runtime.hosts(principal, limit - len(items))
             items += found.items
             said += found.diagnostics
-        return _listing(items[:limit], said)
+        return _make_listing(items[:limit], said)
 
-    async def list_workers(self, principal: Principal, limit: int) -> Listing[WorkerSummary]:
+    async def list_workers(self, principal: Principal, limit: int) -> wire.Listing[wire.WorkerSummary]:
         return msgspec.structs.replace(await self.page_workers(principal, limit), next=None)
 
-    async def page_workers(self, principal: Principal, limit: int, after: str | None = None) -> Listing[WorkerSummary]:
+    async def page_workers(self, principal: Principal, limit: int, after: str | None = None) -> wire.Listing[wire.WorkerSummary]:
         """Ours: all workers, page by page. A position is a runtime's id and that runtime's own position."""
         runtimes = list(self._runtimes.values())
         inner: str | None = None
         if after is not None:
             runtime_id, _, inner_text = after.partition("/")
             if runtime_id not in self._runtimes:
-                raise BadRequest("INVALID_CURSOR", "the runtime that this page would begin in is gone", "begin anew")
+                raise BadRequest("INVALID_CURSOR", "the runtime that this page would begin in is gone", "begin at the first page")
             runtimes = runtimes[list(self._runtimes).index(runtime_id) :]
             inner = inner_text or None
-        items: list[WorkerSummary] = []
-        said: list[RuntimeDiagnostic] = []
+        items: list[wire.WorkerSummary] = []
+        said: list[wire.RuntimeDiagnostic] = []
         for runtime in runtimes:
             if len(items) >= limit:
-                return _listing(items, said, f"{runtime.runtime_id}/")
+                return _make_listing(items, said, f"{runtime.runtime_id}/")
             found = await runtime.workers(principal, limit - len(items), inner)
             items += found.items
             said += found.diagnostics
             if found.next is not None:
-                return _listing(items[:limit], said, f"{runtime.runtime_id}/{found.next}")
+                return _make_listing(items[:limit], said, f"{runtime.runtime_id}/{found.next}")
             inner = None
-        return _listing(items[:limit], said)
+        return _make_listing(items[:limit], said)
 
     async def runtime_workers(
         self, principal: Principal, runtime_id: str, limit: int, after: str | None = None
-    ) -> Listing[WorkerSummary]:
+    ) -> wire.Listing[wire.WorkerSummary]:
         found = await self.runtime(runtime_id).workers(principal, limit, after)
-        return _listing(found.items[:limit], found.diagnostics, found.next)
+        return _make_listing(found.items[:limit], found.diagnostics, found.next)
 
-    async def list_workers_for_host(self, principal: Principal, host_id: str, limit: int) -> Listing[WorkerSummary]:
+    async def list_workers_for_host(self, principal: Principal, host_id: str, limit: int) -> wire.Listing[wire.WorkerSummary]:
         """As in the original, `limit` workers of a runtime are taken before those of the host are chosen."""
         check_id("host_id", host_id)
-        items: list[WorkerSummary] = []
-        said: list[RuntimeDiagnostic] = []
+        items: list[wire.WorkerSummary] = []
+        said: list[wire.RuntimeDiagnostic] = []
         is_found = False
         for runtime in list(self._runtimes.values()):
-            hosts = await runtime.hosts(principal, MAX_HOST_SCAN)
+            hosts = await runtime.hosts(principal, wire.MAX_HOST_SCAN)
             said += hosts.diagnostics
             if all(host.host_id != host_id for host in hosts.items):
                 continue
@@ -134,11 +119,11 @@ class Registry:
                 break
         if not is_found:
             raise UnknownHost(host_id)
-        return _listing(items, said)
+        return _make_listing(items, said)
 
     # One worker
 
-    async def worker(self, principal: Principal, runtime_id: str, worker_id: str) -> WorkerSummary:
+    async def worker(self, principal: Principal, runtime_id: str, worker_id: str) -> wire.WorkerSummary:
         """Raises `UnknownWorker`, or what the runtime says is wrong with itself."""
         check_id("runtime_id", runtime_id)
         check_id("worker_id", worker_id)
@@ -150,34 +135,38 @@ class Registry:
                 raise failed(said.code, said.message)
         raise UnknownWorker(runtime_id, worker_id)
 
-    async def _of(self, principal: Principal, runtime_id: str, worker_id: str) -> Runtime:
+    async def _find(self, principal: Principal, runtime_id: str, worker_id: str) -> Runtime:
         await self.worker(principal, runtime_id, worker_id)
         return self.runtime(runtime_id)
 
-    async def spawn(self, principal: Principal, runtime_id: str, request: SpawnRequest) -> SpawnResult:
+    async def spawn(self, principal: Principal, runtime_id: str, request: wire.SpawnRequest) -> wire.SpawnResult:
         return await self.runtime(runtime_id).spawn(principal, request)
 
-    async def send_input(self, principal: Principal, runtime_id: str, worker_id: str, request: InputRequest) -> InputResult:
-        return await (await self._of(principal, runtime_id, worker_id)).send_input(principal, worker_id, request)
+    async def send_input(
+        self, principal: Principal, runtime_id: str, worker_id: str, request: wire.InputRequest
+    ) -> wire.InputResult:
+        return await (await self._find(principal, runtime_id, worker_id)).send_input(principal, worker_id, request)
 
-    async def transcript(self, principal: Principal, runtime_id: str, worker_id: str, start: int, limit: int) -> Transcript:
-        return await (await self._of(principal, runtime_id, worker_id)).transcript(principal, worker_id, start, limit)
+    async def transcript(self, principal: Principal, runtime_id: str, worker_id: str, start: int, limit: int) -> wire.Transcript:
+        return await (await self._find(principal, runtime_id, worker_id)).transcript(principal, worker_id, start, limit)
 
-    async def stop(self, principal: Principal, runtime_id: str, worker_id: str, request: StopRequest) -> LifecycleResult:
-        return await (await self._of(principal, runtime_id, worker_id)).stop(principal, worker_id, request)
+    async def stop(
+        self, principal: Principal, runtime_id: str, worker_id: str, request: wire.StopRequest
+    ) -> wire.LifecycleResult:
+        return await (await self._find(principal, runtime_id, worker_id)).stop(principal, worker_id, request)
 
-    async def cancel(self, principal: Principal, runtime_id: str, worker_id: str) -> LifecycleResult:
-        return await (await self._of(principal, runtime_id, worker_id)).cancel(principal, worker_id)
+    async def cancel(self, principal: Principal, runtime_id: str, worker_id: str) -> wire.LifecycleResult:
+        return await (await self._find(principal, runtime_id, worker_id)).cancel(principal, worker_id)
 
-    async def restore(self, principal: Principal, runtime_id: str, worker_id: str) -> LifecycleResult:
-        return await (await self._of(principal, runtime_id, worker_id)).restore(principal, worker_id)
+    async def restore(self, principal: Principal, runtime_id: str, worker_id: str) -> wire.LifecycleResult:
+        return await (await self._find(principal, runtime_id, worker_id)).restore(principal, worker_id)
 
-    async def delete(self, principal: Principal, runtime_id: str, worker_id: str) -> LifecycleResult:
-        return await (await self._of(principal, runtime_id, worker_id)).delete(principal, worker_id)
+    async def delete(self, principal: Principal, runtime_id: str, worker_id: str) -> wire.LifecycleResult:
+        return await (await self._find(principal, runtime_id, worker_id)).delete(principal, worker_id)
 
     async def events(self, principal: Principal, runtime_id: str, worker_id: str, after: int) -> AsyncIterator[Event]:
-        return await (await self._of(principal, runtime_id, worker_id)).events(principal, worker_id, after)
+        return await (await self._find(principal, runtime_id, worker_id)).events(principal, worker_id, after)
 
 
-def _listing(items: list[T], said: list[RuntimeDiagnostic], following: str | None = None) -> Listing[T]:
-    return Listing(items=items, diagnostics=said[:MAX_DIAGNOSTICS], next=following)
+def _make_listing(items: list[T], said: list[wire.RuntimeDiagnostic], following: str | None = None) -> wire.Listing[T]:
+    return wire.Listing(items=items, diagnostics=said[: wire.MAX_DIAGNOSTICS], next=following)

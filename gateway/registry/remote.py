@@ -20,39 +20,16 @@ from gateway.egress.peer_gateway import Client, Reply, Unreachable
 from gateway.errors import BadRequest
 from gateway.events import Event
 from gateway.records import Principal
+from gateway.registry import wire
 from gateway.registry.errors import UnknownWorker, failed
 from gateway.registry.heartbeats import Heartbeat
 from gateway.registry.ids import check_id, display_hint, is_id, remote_host_id
 from gateway.registry.runtime import Runtime, rfc3339
-from gateway.registry.wire import (
-    EMBEDDED_RUNTIME,
-    MAX_DIAGNOSTICS,
-    REMOTE_HOST,
-    AcceptanceEvidence,
-    HostSummary,
-    InputRequest,
-    InputResult,
-    LifecycleResult,
-    Listing,
-    RuntimeCapabilities,
-    RuntimeDiagnostic,
-    RuntimeSource,
-    RuntimeSummary,
-    SpawnRequest,
-    SpawnResult,
-    StopRequest,
-    Transcript,
-    WorkerImplementation,
-    WorkerLookup,
-    WorkerSummary,
-    WorkerWorkspace,
-    diagnostic,
-)
 
 BEAT_TIMEOUT_MS: Final = 3_000
 _FIRST_PAUSE_SECONDS: Final = 0.05
 _LAST_PAUSE_SECONDS: Final = 2.0
-_SOURCE: Final = RuntimeSource(kind="remote_http", note="a runtime of another gateway; where it is stays here")
+_SOURCE: Final = wire.RuntimeSource(kind="remote_http", note="a runtime of another gateway; where it is stays here")
 _WORDS: Final = {
     "remote_runtime_auth_failed": "the remote runtime did not let us in",
     "remote_runtime_token_missing": "the secret with the token for the remote runtime is not there",
@@ -67,6 +44,7 @@ _WORDS: Final = {
 }
 _WARNINGS: Final = ("remote_worker_not_found", "remote_runtime_unsupported", "remote_runtime_http_rejected")
 T = TypeVar("T")
+A = TypeVar("A", wire.Transcript, wire.InputResult, wire.LifecycleResult)
 
 
 class _Refused(Exception):
@@ -75,8 +53,8 @@ class _Refused(Exception):
         self.code = code
 
     @property
-    def said(self) -> RuntimeDiagnostic:
-        return diagnostic(self.code, "warning" if self.code in _WARNINGS else "error", _WORDS[self.code])
+    def said(self) -> wire.RuntimeDiagnostic:
+        return wire.diagnostic(self.code, "warning" if self.code in _WARNINGS else "error", _WORDS[self.code])
 
     @property
     def state(self) -> Any:
@@ -91,7 +69,7 @@ class RemoteRuntime(Runtime):
         clock_ms: Callable[[], int],
         *,
         label: str = "",
-        target: str = EMBEDDED_RUNTIME,
+        target: str = wire.EMBEDDED_RUNTIME,
         heartbeat: Heartbeat | None = None,
     ) -> None:
         self.runtime_id = check_id("runtime_id", runtime_id)
@@ -122,7 +100,7 @@ class RemoteRuntime(Runtime):
         else:
             self.heartbeat.beat()
         if reply.status >= 300:
-            raise _Refused(_code_of(reply))
+            raise _Refused(_choose_code(reply))
         try:
             return msgspec.json.decode(reply.body, type=kind)
         except (msgspec.DecodeError, RecursionError):
@@ -136,40 +114,42 @@ class RemoteRuntime(Runtime):
 
     # Looking
 
-    async def summary(self, principal: Principal, limit: int) -> RuntimeSummary:
+    async def summary(self, principal: Principal, limit: int) -> wire.RuntimeSummary:
         hosts = await self.hosts(principal, 1)
-        return RuntimeSummary(
+        return wire.RuntimeSummary(
             runtime_id=self.runtime_id,
             label=self._label,
             kind="remote_worker_runtime",
             status=self.heartbeat.health,
             source=_SOURCE,
             host_ids=[self._host_id][:limit],
-            capabilities=self._able(limit),
+            capabilities=self._list_capabilities(limit),
             diagnostics=hosts.diagnostics,
         )
 
-    async def hosts(self, principal: Principal, limit: int) -> Listing[HostSummary]:
+    async def hosts(self, principal: Principal, limit: int) -> wire.Listing[wire.HostSummary]:
         if limit == 0:
-            return Listing(items=[])
+            return wire.Listing(items=[])
         health, seen_ms = self.heartbeat.health, self.heartbeat.last_seen_ms
-        said = [] if health == "available" else [diagnostic("remote_runtime_degraded", "warning", f"the runtime is {health}")]
-        item = HostSummary(
+        said = (
+            [] if health == "available" else [wire.diagnostic("remote_runtime_degraded", "warning", f"the runtime is {health}")]
+        )
+        item = wire.HostSummary(
             runtime_id=self.runtime_id,
             host_id=self._host_id,
             label=self._label,
-            kind=REMOTE_HOST,
+            kind=wire.REMOTE_HOST,
             status=health,
             observed_at=rfc3339(self._clock_ms()),
             last_seen_at=None if seen_ms is None else rfc3339(seen_ms),
-            capabilities=self._able(limit),
+            capabilities=self._list_capabilities(limit),
             diagnostics=said,
         )
-        return Listing(items=[item], diagnostics=said)
+        return wire.Listing(items=[item], diagnostics=said)
 
-    def _able(self, limit: int) -> RuntimeCapabilities:
+    def _list_capabilities(self, limit: int) -> wire.RuntimeCapabilities:
         is_there = self.heartbeat.health != "unavailable"
-        return RuntimeCapabilities(
+        return wire.RuntimeCapabilities(
             can_list_workers=is_there,
             can_get_worker=is_there,
             can_spawn_worker=is_there,
@@ -184,46 +164,46 @@ class RemoteRuntime(Runtime):
             arch="remote",
         )
 
-    async def workers(self, principal: Principal, limit: int, after: str | None = None) -> Listing[WorkerSummary]:
+    async def workers(self, principal: Principal, limit: int, after: str | None = None) -> wire.Listing[wire.WorkerSummary]:
         if limit == 0:
-            return Listing(items=[])
+            return wire.Listing(items=[])
         cursor = "" if after is None else f"&cursor={quote(after, safe='')}"
         try:
-            found = await self._ask_soon(f"/workers?limit={limit}{cursor}", Listing[WorkerSummary])
+            found = await self._ask_soon(f"/workers?limit={limit}{cursor}", wire.Listing[wire.WorkerSummary])
         except _Refused as refused:
-            return Listing(items=[], diagnostics=[refused.said])
-        items = [self._mapped(one) for one in found.items[:limit] if is_id(one.worker_id)]
+            return wire.Listing(items=[], diagnostics=[refused.said])
+        items = [self._map_worker(worker) for worker in found.items[:limit] if is_id(worker.worker_id)]
         following = found.next if found.next is not None and len(found.next) <= 1024 else None
-        return Listing(items=items, diagnostics=_cleaned(found.diagnostics), next=following)
+        return wire.Listing(items=items, diagnostics=_clean(found.diagnostics), next=following)
 
-    async def worker(self, principal: Principal, worker_id: str) -> WorkerLookup:
+    async def worker(self, principal: Principal, worker_id: str) -> wire.WorkerLookup:
         try:
-            found = await self._ask("GET", f"/workers/{worker_id}", WorkerSummary)
+            found = await self._ask("GET", f"/workers/{worker_id}", wire.WorkerSummary)
         except _Refused as refused:
-            return WorkerLookup(diagnostics=[] if refused.code == "remote_worker_not_found" else [refused.said])
-        return WorkerLookup(worker=self._mapped(msgspec.structs.replace(found, worker_id=worker_id)))
+            return wire.WorkerLookup(diagnostics=[] if refused.code == "remote_worker_not_found" else [refused.said])
+        return wire.WorkerLookup(worker=self._map_worker(msgspec.structs.replace(found, worker_id=worker_id)))
 
-    def _mapped(self, one: WorkerSummary) -> WorkerSummary:
+    def _map_worker(self, worker: wire.WorkerSummary) -> wire.WorkerSummary:
         return msgspec.structs.replace(
-            one,
+            worker,
             runtime_id=self.runtime_id,
             host_id=self._host_id,
-            label=display_hint(one.label),
-            role=None if one.role is None else display_hint(one.role),
-            profile=None if one.profile is None else display_hint(one.profile),
-            workspace=WorkerWorkspace(visibility="remote_runtime", identity="runtime_registry_worker"),
-            state=display_hint(one.state),
-            status=display_hint(one.status),
-            last_seen_at=None if one.last_seen_at is None else display_hint(one.last_seen_at),
-            implementation=WorkerImplementation(kind="remote_worker_runtime", display_hint="worker of a remote runtime"),
-            diagnostics=_cleaned(one.diagnostics),
+            label=display_hint(worker.label),
+            role=None if worker.role is None else display_hint(worker.role),
+            profile=None if worker.profile is None else display_hint(worker.profile),
+            workspace=wire.WorkerWorkspace(visibility="remote_runtime", identity="runtime_registry_worker"),
+            state=display_hint(worker.state),
+            status=display_hint(worker.status),
+            last_seen_at=None if worker.last_seen_at is None else display_hint(worker.last_seen_at),
+            implementation=wire.WorkerImplementation(kind="remote_worker_runtime", display_hint="worker of a remote runtime"),
+            diagnostics=_clean(worker.diagnostics),
         )
 
-    async def transcript(self, principal: Principal, worker_id: str, start: int, limit: int) -> Transcript:
+    async def transcript(self, principal: Principal, worker_id: str, start: int, limit: int) -> wire.Transcript:
         try:
-            found = await self._ask("GET", f"/workers/{worker_id}/transcript?start={start}&limit={limit}", Transcript)
+            found = await self._ask("GET", f"/workers/{worker_id}/transcript?start={start}&limit={limit}", wire.Transcript)
         except _Refused as refused:
-            return Transcript(
+            return wire.Transcript(
                 state=refused.state,
                 runtime_id=self.runtime_id,
                 worker_id=worker_id,
@@ -231,59 +211,61 @@ class RemoteRuntime(Runtime):
                 limit=limit,
                 diagnostics=[refused.said],
             )
-        return msgspec.structs.replace(
-            found, runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=_cleaned(found.diagnostics)
-        )
+        return self._adopt(found, worker_id)
 
     # Acting
 
-    async def spawn(self, principal: Principal, request: SpawnRequest) -> SpawnResult:
+    async def spawn(self, principal: Principal, request: wire.SpawnRequest) -> wire.SpawnResult:
         try:
-            made = await self._ask("POST", "/workers", SpawnResult, json=request)
+            made = await self._ask("POST", "/workers", wire.SpawnResult, json=request)
         except _Refused as refused:
-            return SpawnResult(state=refused.state, diagnostics=[refused.said])
+            return wire.SpawnResult(state=refused.state, diagnostics=[refused.said])
         if made.worker is not msgspec.UNSET and not is_id(made.worker.worker_id):
-            return SpawnResult(state="rejected", diagnostics=[_Refused("remote_runtime_malformed_response").said])
-        return SpawnResult(
+            return wire.SpawnResult(state="rejected", diagnostics=[_Refused("remote_runtime_malformed_response").said])
+        return wire.SpawnResult(
             state=made.state,
-            worker=made.worker if made.worker is msgspec.UNSET else self._mapped(made.worker),
+            worker=made.worker if made.worker is msgspec.UNSET else self._map_worker(made.worker),
             acceptance_evidence=[
-                AcceptanceEvidence(kind=display_hint(one.kind), detail=display_hint(one.detail, 200))
-                for one in made.acceptance_evidence[:MAX_DIAGNOSTICS]
+                wire.AcceptanceEvidence(kind=display_hint(evidence.kind), detail=display_hint(evidence.detail, 200))
+                for evidence in made.acceptance_evidence[: wire.MAX_DIAGNOSTICS]
             ],
-            diagnostics=_cleaned(made.diagnostics),
+            diagnostics=_clean(made.diagnostics),
         )
 
-    async def send_input(self, principal: Principal, worker_id: str, request: InputRequest) -> InputResult:
+    async def send_input(self, principal: Principal, worker_id: str, request: wire.InputRequest) -> wire.InputResult:
         try:
-            done = await self._ask("POST", f"/workers/{worker_id}/input", InputResult, json=request)
+            done = await self._ask("POST", f"/workers/{worker_id}/input", wire.InputResult, json=request)
         except _Refused as refused:
-            return InputResult(state=refused.state, runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=[refused.said])
-        return msgspec.structs.replace(
-            done, runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=_cleaned(done.diagnostics)
-        )
-
-    async def stop(self, principal: Principal, worker_id: str, request: StopRequest) -> LifecycleResult:
-        return await self._change("POST", worker_id, "/stop", request)
-
-    async def cancel(self, principal: Principal, worker_id: str) -> LifecycleResult:
-        return await self._change("POST", worker_id, "/cancel")
-
-    async def restore(self, principal: Principal, worker_id: str) -> LifecycleResult:
-        return await self._change("POST", worker_id, "/restore")
-
-    async def delete(self, principal: Principal, worker_id: str) -> LifecycleResult:
-        return await self._change("DELETE", worker_id, "")
-
-    async def _change(self, method: str, worker_id: str, verb: str, request: Any = None) -> LifecycleResult:
-        try:
-            done = await self._ask(method, f"/workers/{worker_id}{verb}", LifecycleResult, json=request)
-        except _Refused as refused:
-            return LifecycleResult(
+            return wire.InputResult(
                 state=refused.state, runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=[refused.said]
             )
+        return self._adopt(done, worker_id)
+
+    async def stop(self, principal: Principal, worker_id: str, request: wire.StopRequest) -> wire.LifecycleResult:
+        return await self._change("POST", worker_id, "/stop", request)
+
+    async def cancel(self, principal: Principal, worker_id: str) -> wire.LifecycleResult:
+        return await self._change("POST", worker_id, "/cancel")
+
+    async def restore(self, principal: Principal, worker_id: str) -> wire.LifecycleResult:
+        return await self._change("POST", worker_id, "/restore")
+
+    async def delete(self, principal: Principal, worker_id: str) -> wire.LifecycleResult:
+        return await self._change("DELETE", worker_id, "")
+
+    async def _change(self, method: str, worker_id: str, verb: str, request: Any = None) -> wire.LifecycleResult:
+        try:
+            done = await self._ask(method, f"/workers/{worker_id}{verb}", wire.LifecycleResult, json=request)
+        except _Refused as refused:
+            return wire.LifecycleResult(
+                state=refused.state, runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=[refused.said]
+            )
+        return self._adopt(done, worker_id)
+
+    def _adopt(self, answer: A, worker_id: str) -> A:
+        """An answer of the other's, as one of ours."""
         return msgspec.structs.replace(
-            done, runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=_cleaned(done.diagnostics)
+            answer, runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=_clean(answer.diagnostics)
         )
 
     # Events
@@ -323,7 +305,7 @@ class RemoteRuntime(Runtime):
         if status == 400:
             raise BadRequest("INVALID_CURSOR", "the remote runtime does not know this cursor", "begin at 0")
         if status >= 300:
-            code = _code_of(Reply(status, b""))
+            code = _choose_code(Reply(status, b""))
             raise failed(code, _WORDS[code])
 
     async def _is_there(self, worker_id: str) -> bool:
@@ -335,7 +317,7 @@ class RemoteRuntime(Runtime):
         return True
 
 
-def _code_of(reply: Reply) -> str:
+def _choose_code(reply: Reply) -> str:
     if reply.status in (401, 403):
         return "remote_runtime_auth_failed"
     if reply.status == 404:
@@ -345,5 +327,8 @@ def _code_of(reply: Reply) -> str:
     return "remote_runtime_http_error" if reply.status >= 500 else "remote_runtime_http_rejected"
 
 
-def _cleaned(said: list[RuntimeDiagnostic]) -> list[RuntimeDiagnostic]:
-    return [diagnostic(display_hint(one.code), one.severity, display_hint(one.message, 200)) for one in said[:MAX_DIAGNOSTICS]]
+def _clean(said: list[wire.RuntimeDiagnostic]) -> list[wire.RuntimeDiagnostic]:
+    return [
+        wire.diagnostic(display_hint(problem.code), problem.severity, display_hint(problem.message, 200))
+        for problem in said[: wire.MAX_DIAGNOSTICS]
+    ]

@@ -18,19 +18,11 @@ import msgspec
 
 from gateway.errors import Conflict, GatewayError, StoreFailed
 from gateway.records import Principal
+from gateway.registry import wire
 from gateway.registry.ids import embedded_host_id
 from gateway.registry.input_runs import Turns
 from gateway.registry.projections import worker_summary
-from gateway.registry.transcript_text import EVIDENCE, invalid, not_found, role_and_profile, spawn_rejected, store_error
-from gateway.registry.wire import (
-    AcceptanceEvidence,
-    RuntimeDiagnostic,
-    SocketReady,
-    SpawnRequest,
-    SpawnResult,
-    WorkerSummary,
-    diagnostic,
-)
+from gateway.registry.transcript_text import EVIDENCE, invalid, not_found, reject_spawn, role_and_profile, store_error
 from gateway.registry.worker_records import Book, Counter, WorkerRecord
 from gateway.stores.changes import AppendAudit
 
@@ -44,32 +36,34 @@ class Spawner:
         self._locks: dict[str, asyncio.Lock] = {}
 
     def lock(self, tenant: str) -> asyncio.Lock:
-        """Held by whoever makes or deletes a worker of the tenant."""
+        """Held while a worker of the tenant is made or deleted."""
         return self._locks.setdefault(tenant, asyncio.Lock())
 
-    def _shown(self, principal: Principal, record: WorkerRecord) -> WorkerSummary:
+    def _show(self, principal: Principal, record: WorkerRecord) -> wire.WorkerSummary:
         return worker_summary(self._runtime_id, embedded_host_id(principal.tenant), record)
 
-    async def spawn(self, principal: Principal, request: SpawnRequest) -> SpawnResult:
-        said: list[RuntimeDiagnostic] = []
-        if isinstance(request.acceptance, SocketReady):
+    async def spawn(self, principal: Principal, request: wire.SpawnRequest) -> wire.SpawnResult:
+        said: list[wire.RuntimeDiagnostic] = []
+        if isinstance(request.acceptance, wire.SocketReady):
             message = "embedded workers have nothing to connect to; ask for run_accepted"
-            return spawn_rejected([diagnostic("embedded_runtime_no_socket", "warning", message)])
+            return reject_spawn([wire.diagnostic("embedded_runtime_no_socket", "warning", message)])
         if request.requested_worker_name is not None:
             message = "embedded workers get ids of their own; a requested name is not used"
-            said.append(diagnostic("embedded_worker_name_ignored", "info", message))
+            said.append(wire.diagnostic("embedded_worker_name_ignored", "info", message))
         if request.acceptance.expected_segments > 0:
             message = "an embedded worker waits for input; it begins no segments by itself"
-            said.append(diagnostic("embedded_runtime_tools_less", "info", message))
+            said.append(wire.diagnostic("embedded_runtime_tools_less", "info", message))
         try:
             async with self.lock(principal.tenant):
                 return await self._spawn(principal, request, said)
         except StoreFailed:
-            return spawn_rejected([*said, store_error()])
+            return reject_spawn([*said, store_error()])
         except Conflict:
-            return spawn_rejected([*said, invalid("another request of the same kind was made at the same time; try again")])
+            return reject_spawn([*said, invalid("another request of the same kind was made at the same time; try again")])
 
-    async def _spawn(self, principal: Principal, request: SpawnRequest, said: list[RuntimeDiagnostic]) -> SpawnResult:
+    async def _spawn(
+        self, principal: Principal, request: wire.SpawnRequest, said: list[wire.RuntimeDiagnostic]
+    ) -> wire.SpawnResult:
         tenant, fingerprint = principal.tenant, ""
         request_digest = hashlib.sha256(msgspec.json.encode(request)).hexdigest()
         if request.fingerprint is not None:
@@ -79,7 +73,7 @@ class Spawner:
                 return await self._spawned_before(principal, before, request_digest, said)
         counter = await self._book.counter(tenant)
         if counter.count >= self._workers_max:
-            return spawn_rejected([*said, invalid(f"there are {counter.count} workers already; delete some")])
+            return reject_spawn([*said, invalid(f"there are {counter.count} workers already; delete some")])
         worker_id, now = f"worker-{counter.next:08x}", self._clock_ms()
         role, profile = role_and_profile(request.intent)
         place = await self._turns.open(principal, request.language, worker_id)
@@ -100,18 +94,20 @@ class Spawner:
         except GatewayError:
             await self._turns.close(principal, place)
             raise
-        shown = self._shown(principal, record)
-        return SpawnResult(state="accepted", worker=shown, acceptance_evidence=EVIDENCE, diagnostics=said)
+        shown = self._show(principal, record)
+        return wire.SpawnResult(state="accepted", worker=shown, acceptance_evidence=EVIDENCE, diagnostics=said)
 
     async def _spawned_before(
-        self, principal: Principal, before: dict[str, str], request_digest: str, said: list[RuntimeDiagnostic]
-    ) -> SpawnResult:
+        self, principal: Principal, before: dict[str, str], request_digest: str, said: list[wire.RuntimeDiagnostic]
+    ) -> wire.SpawnResult:
         """The same request once more: the worker it has made."""
         if before["request"] != request_digest:
-            return spawn_rejected([*said, invalid("this fingerprint was used for another request")])
+            return reject_spawn([*said, invalid("this fingerprint was used for another request")])
         record = await self._book.find(principal.tenant, before["worker_id"])
         if record is None:
-            return spawn_rejected([*said, not_found()])
-        evidence = AcceptanceEvidence(kind="embedded_runtime_worker_existing", detail="this request has made the worker before")
-        shown = self._shown(principal, record)
-        return SpawnResult(state="accepted", worker=shown, acceptance_evidence=[evidence, EVIDENCE[1]], diagnostics=said)
+            return reject_spawn([*said, not_found()])
+        evidence = wire.AcceptanceEvidence(
+            kind="embedded_runtime_worker_existing", detail="this request has made the worker before"
+        )
+        shown = self._show(principal, record)
+        return wire.SpawnResult(state="accepted", worker=shown, acceptance_evidence=[evidence, EVIDENCE[1]], diagnostics=said)

@@ -1,6 +1,6 @@
 """The wire types of the registry, as the contract spells them.
 
-Rules: field names, values and what is left out when it is absent are what clients see. What Hatchway adds beside the contract's
+Rules: field names, values and what is left out when it is absent are what clients see. What Hatchway adds to the contract's
 fields stands last in each type and says so. Types only; times are RFC 3339 texts, as in the original.
 INVARIANT: nothing that is answered has room for a path, an address, a session or a secret; `RemoteSpec` is only ever taken.
 """

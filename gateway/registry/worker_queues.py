@@ -69,8 +69,8 @@ class Lane:
         return not (self.is_busy or self.queue or self._watchers or self.users)
 
     @contextlib.asynccontextmanager
-    async def held(self) -> AsyncIterator[None]:
-        """INVARIANT: whoever waits for the lock is counted, so that a lane is not forgotten under them."""
+    async def hold(self) -> AsyncIterator[None]:
+        """INVARIANT: a task that waits for the lock is counted, so that a lane is not forgotten under them."""
         self.users += 1
         try:
             async with self.lock:
@@ -79,7 +79,7 @@ class Lane:
             self.users -= 1
 
     @contextlib.contextmanager
-    def watching(self) -> Iterator[Watcher]:
+    def watch(self) -> Iterator[Watcher]:
         watcher = Watcher()
         self._watchers.add(watcher)
         try:
@@ -92,23 +92,23 @@ class Lane:
             watcher.passing.append((self.newest, event))
             watcher.changed.set()
 
-    def written(self, newest: int) -> None:
+    def note_written(self, newest: int) -> None:
         self.newest = newest
         for watcher in self._watchers:
             watcher.changed.set()
 
     def drop(self) -> list[int]:
         """Inputs that have not begun will not; their sequences."""
-        dropped = [one.sequence for one in self.queue]
+        dropped = [waiting.sequence for waiting in self.queue]
         self.queue.clear()
         return dropped
 
-    def gone(self) -> None:
-        """The worker is no more: what waits is dropped, the turn under way is asked to end, and whoever watches is woken."""
+    def mark_gone(self) -> None:
+        """The worker is no more: what waits is dropped, the turn under way is asked to end, and the watchers are woken."""
         self.is_gone = True
         self.queue.clear()
         self.stop.set()
-        self.written(self.newest)
+        self.note_written(self.newest)
 
 
 class Lanes:
@@ -129,20 +129,20 @@ class Lanes:
         """Those of a tenant that is deleted are gone; what was being written is written when this returns."""
         lanes = [self._lanes.pop(key) for key in list(self._lanes) if key[0] == tenant]
         for lane in lanes:
-            lane.gone()
-        await _ended(lanes)
+            lane.mark_gone()
+        await _wait_for_end(lanes)
         for lane in lanes:
-            async with lane.held():
+            async with lane.hold():
                 pass
 
     async def close(self) -> None:
         """Nothing begins any more; what is under way gets a moment."""
         for lane in self._lanes.values():
             lane.queue.clear()
-        await _ended(self._lanes.values())
+        await _wait_for_end(self._lanes.values())
 
 
-async def _ended(lanes: Iterable[Lane]) -> None:
+async def _wait_for_end(lanes: Iterable[Lane]) -> None:
     tasks = [lane.task for lane in lanes if lane.task is not None and not lane.task.done()]
     if tasks:
         _, late = await asyncio.wait(tasks, timeout=_END_SECONDS)

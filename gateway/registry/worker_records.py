@@ -117,7 +117,7 @@ class Book:
     async def page(self, tenant: str, after: str | None, limit: int) -> tuple[list[WorkerRecord], str | None]:
         """By id, which is by age."""
         page = await self._store.entries(tenant, WORKER, after=after, limit=limit)
-        return [msgspec.convert(one.body, WorkerRecord) for one in page.items], page.next
+        return [msgspec.convert(entry.body, WorkerRecord) for entry in page.items], page.next
 
     async def counter(self, tenant: str) -> Counter:
         found = await self._store.entry(tenant, COUNTER, "embedded")
@@ -142,21 +142,21 @@ class Book:
     async def append(
         self, tenant: str, record: WorkerRecord, said: Sequence[Said], more: Sequence[Change] = ()
     ) -> tuple[WorkerRecord, list[tuple[int, int]]]:
-        """Write it down, after `more`. The record as it is now, and of each its event's number and its sequence, or 0."""
+        """Store what was said, after `more`. The record as it is now, and of each its event's number and its sequence, or 0."""
         now, numbers = self._clock_ms(), []
         changes: list[Change] = []
         sequence, number, size = record.next_sequence, record.next_event, record.item_bytes
-        for one in said:
-            event = _Event(kind=one.kind, data=one.data or {})
-            if one.role:
-                content = cut(one.content, self.bounds.item_bytes)
-                event = _Event(kind=one.kind, sequence=sequence)
-                item = _Item(role=one.role, content=content, event_id=number)
+        for each in said:
+            event = _Event(kind=each.kind, data=each.data or {})
+            if each.role:
+                content = cut(each.content, self.bounds.item_bytes)
+                event = _Event(kind=each.kind, sequence=sequence)
+                item = _Item(role=each.role, content=content, event_id=number)
                 changes.append(self._put(tenant, ITEM, _place(record.worker_id, sequence), item, now))
                 size += len(content.encode("utf-8", "replace"))
             changes.append(self._put(tenant, EVENT, _place(record.worker_id, number), event, now))
-            numbers.append((number, sequence if one.role else 0))
-            sequence += bool(one.role)
+            numbers.append((number, sequence if each.role else 0))
+            sequence += bool(each.role)
             number += 1
         record = msgspec.structs.replace(record, next_sequence=sequence, next_event=number, item_bytes=size, updated_at=now)
         record, gone = await self._make_room(tenant, record)
@@ -186,7 +186,7 @@ class Book:
         first = record.first_sequence + start
         wanted = range(first, min(first + min(limit, PAGE_MAX), record.next_sequence))
         found = await asyncio.gather(*(self._item(tenant, record.worker_id, number) for number in wanted))
-        return [one for one in found if one is not None]
+        return [item for item in found if item is not None]
 
     async def _item(self, tenant: str, worker_id: str, sequence: int) -> TranscriptItem | None:
         found = await self._store.entry(tenant, ITEM, _place(worker_id, sequence))
@@ -197,7 +197,7 @@ class Book:
         first = max(after + 1, record.first_event)
         wanted = range(first, min(first + PAGE_MAX, record.next_event))
         found = await asyncio.gather(*(self._event(tenant, record.worker_id, number) for number in wanted))
-        return [one for one in found if one is not None]
+        return [event for event in found if event is not None]
 
     async def _event(self, tenant: str, worker_id: str, number: int) -> Event | None:
         found = await self._store.entry(tenant, EVENT, _place(worker_id, number))
@@ -236,7 +236,7 @@ def _place(worker_id: str, number: int) -> str:
 
 
 def cut(text: str, most_bytes: int) -> str:
-    """At most so many bytes of UTF-8; what is missing is said."""
+    """At most `most_bytes` of UTF-8; what is missing is said."""
     raw = text.encode("utf-8", "replace")
     if len(raw) <= most_bytes:
         return raw.decode()

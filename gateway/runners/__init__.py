@@ -1,6 +1,10 @@
 """Runners: places where commands run, all behind one interface (`gateway.runners.interface`), with the contract's types (`wire`).
 
-Reading order: `wire`, `interface`, `pool` (sessions by id), `runners` (the verbs of the HTTP layer), `providers/`.
+In reading order: `wire`, `interface`, `pool` (sessions by thread), `runners` (the verbs of the HTTP layer), `provider_table`
+(which providers there are), `stored_runners` (what the store remembers), `governed_commands` (policy and hooks around a command),
+`command_output`, `bindings` (which directories a session may use), `beneath` (paths held by the kernel), `manifests`, `mounts`,
+`object_stores`, `artifacts`, `secret_refs`, `exposures` (ports that may be seen), `preview_tickets`, `port_preview`, `errors`,
+`providers/`, `jail/`.
 
 Imports nothing here: the supervisor of a jail starts from this package, and must start fast.
 """

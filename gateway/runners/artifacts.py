@@ -91,7 +91,7 @@ async def keep(request: ArtifactRequest, contents: bytes, blobs: Blobs) -> Artif
 
 
 def repack(archive: bytes, permitted: Permitted) -> bytes:
-    """The files of a tar archive that somebody else has made, as `pack` has them. Raises `tarfile.TarError`."""
+    """The files of a tar archive that another program has made, as `pack` has them. Raises `tarfile.TarError`."""
 
     def found(source: tarfile.TarFile) -> Iterable[tuple[str, bytes]]:
         for member in source:

@@ -249,7 +249,7 @@ def is_directory(root: int, path: str) -> bool:
 
 def main(arguments: list[str]) -> int:
     """At the far end: `serve` answers requests until its input ends; `run ROOT PATH SIZE MARK` becomes a command in a directory.
-    Whoever wants to end it finds it by its mark."""
+    It is found by its mark when it has to end."""
     if arguments[0] == "serve":
         return _serve()
     _, top, path, size, _mark = arguments

@@ -16,17 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gateway.errors import GatewayError
-from gateway.runners import beneath
-from gateway.runners.errors import (
-    absent,
-    invalid,
-    not_a_file,
-    outside,
-    path_required,
-    read_only,
-    too_large,
-    unavailable,
-)
+from gateway.runners import beneath, errors
 from gateway.runners.secret_refs import check_config
 from gateway.runners.wire import MAX_FILE_BYTES, Binding
 
@@ -35,7 +25,7 @@ WORKSPACE = "/workspace"
 T = TypeVar("T")
 
 
-def host_path_of(workspace: str, root: str) -> str:
+def locate_workspace(workspace: str, root: str) -> str:
     """Where a binding's workspace lies: `/workspace` is the destination's root, for callers who need not know its path."""
     below = None if seen_from(WORKSPACE, root) is not None else seen_from(WORKSPACE, workspace)
     return workspace if below is None else posixpath.normpath(posixpath.join(root, below))
@@ -45,29 +35,29 @@ def check_binding(binding: Binding) -> None:
     """A binding is persisted, so it carries no secret; its roots are absolute."""
     check_config(binding.destination.config)
     if len(binding.read_roots) > MAX_READ_ROOTS:
-        raise invalid(f"a binding has at most {MAX_READ_ROOTS} read roots")
+        raise errors.invalid(f"a binding has at most {MAX_READ_ROOTS} read roots")
     for what, root in [("workspace", binding.workspace), *(("read root", root) for root in binding.read_roots)]:
         if not root.startswith("/") or "\0" in root or ".." in root.split("/"):
-            raise invalid(f"runner {what} must be an absolute path")
+            raise errors.invalid(f"runner {what} must be an absolute path")
 
 
 def refusal(refused: beneath.Refused, path: str, name: str, limit_bytes: int = MAX_FILE_BYTES) -> GatewayError:
     """The contract's error for a refusal of `beneath`."""
     if refused.kind == "outside":
-        return outside(path, name)
+        return errors.outside(path, name)
     if refused.kind == "missing":
-        return absent(path)
+        return errors.absent(path)
     if refused.kind == "kind":
-        return not_a_file(path)
+        return errors.not_a_file(path)
     if refused.kind == "links":
-        return not_a_file(path, "has other names (hard links), which may lie outside")
+        return errors.not_a_file(path, "has other names (hard links), which may lie outside")
     if refused.kind == "large":
-        return too_large(f"path {path[:200]}", limit_bytes)
-    return unavailable(f"path {path[:200]!r} could not be used")
+        return errors.too_large(f"path {path[:200]}", limit_bytes)
+    return errors.unavailable(f"path {path[:200]!r} could not be used")
 
 
 class Root:
-    """A directory that is held open for as long as anybody uses it: a number that were reused could mean another place."""
+    """A directory that is held open for as long as it is used: a number that were reused could mean another place."""
 
     __slots__ = ("descriptor", "host_path", "leaf", "prefix", "writable")
 
@@ -88,7 +78,7 @@ class Root:
             try:
                 top = Root(str(base), beneath.open_root(str(base)), False)
             except OSError:
-                raise unavailable("the operator's directory for runners is not there") from None
+                raise errors.unavailable("the operator's directory for runners is not there") from None
             below = _below(path, top)
             if below is None:
                 continue
@@ -96,7 +86,7 @@ class Root:
                 return cls(prefix or path, beneath.resolve(top.descriptor, below, os.O_PATH | os.O_DIRECTORY), writable)
             except beneath.Refused as refused:
                 raise refusal(refused, path, "of this gateway") from None
-        raise outside(path, "of this gateway")
+        raise errors.outside(path, "of this gateway")
 
     def __del__(self) -> None:
         os.close(self.descriptor)
@@ -114,9 +104,9 @@ class Roots:
 
     def _choose(self, path: str, writing: bool) -> tuple[Root, str]:
         if not path:
-            raise path_required()
+            raise errors.path_required()
         if "\0" in path:
-            raise invalid("path must not contain NUL")
+            raise errors.invalid("path must not contain NUL")
         below = _below(path, self.workspace)
         if below is None:
             roots = [] if writing else self.read_roots
@@ -124,12 +114,12 @@ class Roots:
                 found = _below(path, root)
                 if found is not None:
                     return root, found
-            raise outside(path, self.name)
+            raise errors.outside(path, self.name)
         named = posixpath.normpath(below)
         for mount in self.mounts:
             if named == mount.prefix or named.startswith(mount.prefix + "/"):
                 if writing and not mount.writable:
-                    raise read_only(path)
+                    raise errors.read_only(path)
                 return mount, named[len(mount.prefix) :].lstrip("/") or mount.leaf
         return self.workspace, below
 
@@ -161,7 +151,7 @@ class Roots:
             return beneath.resolve(root.descriptor, below, os.O_PATH | os.O_DIRECTORY)
 
         if _below(path, self.workspace) is None:
-            raise outside(path, self.name) if path else path_required()
+            raise errors.outside(path, self.name) if path else errors.path_required()
         return self._do(path, False, enter)
 
 

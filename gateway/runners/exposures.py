@@ -1,7 +1,7 @@
 """Exposures: the ports of one session that may be looked at.
 
-Rules: a port is exposed until it is withdrawn or its session ends, and each time it is exposed anew under another id, which
-nobody can guess. Exposing it once more meanwhile changes its label and nothing else. THREAT[TM-RUN-TICKET]: a ticket is for an
+Rules: a port is exposed until it is withdrawn or its session ends, and each time it is exposed again it has another id, which
+cannot be guessed. Exposing it once more meanwhile changes its label and nothing else. THREAT[TM-RUN-TICKET]: a ticket is for an
 exposure, so it is worth nothing when a port, a thread or a tenant of the same name is there again.
 
 Does not know: who looks, what listens.

@@ -5,11 +5,11 @@
 Rules: a command is a program, so the policy's `run` decides about it, for the thread as for a session; the facts of sessions are
 unknown, and so have the catalog's cautious defaults. What would have to be asked for is refused. The policy's limits are a
 ceiling on what the command asks for. Hooks see the command line as `code`, may rewrite it, and run in an empty session of their
-own: the place itself is none of theirs, and files they write are thrown away. Output that a hook may redact is shown to nobody
+own: the place itself is none of theirs, and files they write are thrown away. Output that a hook may redact is shown to no caller
 before it has been.
 
 A failure of policy, hook or audit refuses, visibly. THREAT[TM-RUN-UNSEEN]: a command is in the audit log before it is begun, and
-its end follows, also if whoever asked has left.
+its end follows, also if the caller has left.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Governor:
     async def run(
         self, principal: Principal, thread_id: str, command: Command, on_output: OnOutput | None = None
     ) -> CommandResult:
-        """The whole way of a command. Its id is nobody else's on this way, also while hooks see it or its session is made."""
+        """The whole way of a command. Its id is claimed on this way, also while hooks see it or its session is made."""
         with self._service.runners.claiming(principal.tenant, thread_id, command.command_id):
             return await self._run(principal, thread_id, command, on_output)
 
@@ -139,15 +139,15 @@ class _Turn:
     def note(self, kind: str, subject: str, **data: Any) -> None:
         self._audit.append(AppendAudit(at=now_ms(), kind=kind, actor=self._principal.name, subject=subject, data=data))
 
-    def _told(self, decision: Decision) -> dict[str, Any]:
+    def _describe(self, decision: Decision) -> dict[str, Any]:
         return {"event": "run", "verdict": decision.verdict, "rule": decision.rule, "policy": self._gate.policy.digest}
 
     def decide(self, command: Command) -> Decision:
-        size = sum(len(one.encode("utf-8", "replace")) for one in (command.program, *command.args, command.stdin))
+        size = sum(len(text.encode("utf-8", "replace")) for text in (command.program, *command.args, command.stdin))
         decision = self._gate.decide("run", {"language": language_of(command), "bytes": size})
         if is_permitted(decision):
             return decision
-        self.note("decision", self._thread.id, **self._told(decision))
+        self.note("decision", self._thread.id, **self._describe(decision))
         self._flush()
         raise refusal("run", decision)
 
@@ -171,7 +171,7 @@ class _Turn:
         if left["inputs"] != inputs:
             self._flush()
             raise Forbidden("HOOK_BLOCKED", "a hook rewrote more than the command line, which a runner cannot follow")
-        rewritten = _parsed(command, left["code"])
+        rewritten = _parse_line(command, left["code"])
         return rewritten, self.decide(rewritten)  # THREAT[TM-HOOK-007]: a rewritten command is a new request
 
     async def _fire(self, event: HookEvent, data: Mapping[str, Any], decision: Decision) -> Mapping[str, Any]:
@@ -183,7 +183,7 @@ class _Turn:
 
     @contextlib.asynccontextmanager
     async def _aside(self) -> AsyncIterator[Session]:
-        """An empty session for hooks to run beside. Its id is nobody's: a thread may be called like a session."""
+        """An empty session for hooks to run next to. Its id is no thread's: a thread may be called like a session."""
         session = msgspec.structs.replace(self._thread, id=f"thread-{uuid7()}")
         opening = Opening(session_id=session.id, language=session.language, limits=session.limits)
         try:
@@ -201,12 +201,12 @@ class _Turn:
         argv = "\0".join([command.program, *command.args])
         digest = hashlib.sha256(argv.encode("utf-8", "surrogatepass")).hexdigest()
         told = {"command": command.command_id, "program": shown(command.program), "digest": digest}
-        self.note("command", self._thread.id, status="begun", **told, decision=self._told(decision))
+        self.note("command", self._thread.id, status="begun", **told, decision=self._describe(decision))
         await self._service.store.write(self._thread.tenant, self._audit)
         self._audit.clear()
 
     def finisher(self, command: Command, decision: Decision) -> Finish:
-        """What is done with a result before anybody sees it."""
+        """What is done with a result before a caller sees it."""
 
         async def finish(result: CommandResult) -> CommandResult:
             self._is_ended = True
@@ -246,13 +246,13 @@ class _CommandGate:
 
     async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
         try:
-            self._turn.decide(_parsed(Command(command_id="rewritten", program="sh"), data["code"]))
+            self._turn.decide(_parse_line(Command(command_id="rewritten", program="sh"), data["code"]))
         except GatewayError as refused:
             return refused.error.message
         return None
 
 
-def _parsed(command: Command, line: str) -> Command:
+def _parse_line(command: Command, line: str) -> Command:
     try:
         program, *arguments = shlex.split(line)
     except ValueError:

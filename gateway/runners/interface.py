@@ -1,8 +1,8 @@
 """The runner interface: a `Provider` makes sessions, a `RunnerSession` is one place where commands run.
 
 The life of a command is here, for all providers: its bounds are checked, it runs as a task of the session, a timeout or a cancel
-asks it to end and then no longer waits for it, its result is kept for whoever comes back. A provider writes `_execute`, which
-runs one command and ends it when `ending.event` is set, and the file operations.
+asks it to end and then no longer waits for it, its result is kept for a caller that comes back. A provider writes `_execute`,
+which runs one command and ends it when `ending.event` is set, and the file operations.
 
 Defaults are the contract's: cancel of an unknown command is False, export is refused, a snapshot may be None.
 Does not know: tenants, HTTP, which providers there are.
@@ -19,32 +19,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.egress.http1_exchange import Reader, Writer
-from gateway.runners.artifacts import Permitted, everything
+from gateway.runners import wire
+from gateway.runners.artifacts import Blobs, Permitted, everything, keep
 from gateway.runners.command_output import STDERR, STDOUT, OnOutput, Output
 from gateway.runners.errors import busy, in_use, invalid, path_required, paused, stale, too_large, unknown, unsupported
 from gateway.runners.exposures import Exposures
-from gateway.runners.wire import (
-    DEFAULT_TIMEOUT_MS,
-    MAX_ARGUMENTS_BYTES,
-    MAX_FILE_BYTES,
-    MAX_OUTPUT_BYTES,
-    MAX_TIMEOUT_MS,
-    Artifact,
-    ArtifactRequest,
-    Binding,
-    Command,
-    CommandResult,
-    Destination,
-    FileContents,
-    Octets,
-    Port,
-    PortPreview,
-    ReadFile,
-    RunnerCapabilities,
-    SessionState,
-    SnapshotRef,
-    WriteFile,
-)
 
 GRACE_MS = 2_000
 MAX_PATH_BYTES = 4096
@@ -80,13 +59,13 @@ async def taking_turn(lock: asyncio.Lock, ending: Ending) -> AsyncIterator[bool]
             lock.release()
 
 
-Finish = Callable[[CommandResult], Awaitable[CommandResult]]
-"""What is done with a result before anybody sees it."""
+Finish = Callable[[wire.CommandResult], Awaitable[wire.CommandResult]]
+"""What is done with a result before a caller sees it."""
 
 
 @dataclass(slots=True)
 class Running:
-    task: asyncio.Task[CommandResult]
+    task: asyncio.Task[wire.CommandResult]
     ending: Ending
     output: Output
     streams: bool
@@ -96,30 +75,30 @@ class RunnerSession(abc.ABC):
     grace_ms = GRACE_MS
     """Between the polite signal and the one that cannot be ignored."""
 
-    def __init__(self, provider: Provider, destination: Destination, session_id: str) -> None:
+    def __init__(self, provider: Provider, destination: wire.Destination, session_id: str) -> None:
         self.provider, self.destination, self.id = provider, destination, session_id
         self.is_paused = self.is_detached = self.is_closed = False
         self.ports = Exposures()
         self._running: dict[str, Running] = {}
-        self._finished: OrderedDict[str, CommandResult] = OrderedDict()
+        self._finished: OrderedDict[str, wire.CommandResult] = OrderedDict()
 
     @property
-    def state(self) -> SessionState:
-        return SessionState(provider_id=self.provider.id, session_id=self.id, destination_id=self.destination.id)
+    def state(self) -> wire.SessionState:
+        return wire.SessionState(provider_id=self.provider.id, session_id=self.id, destination_id=self.destination.id)
 
     # Commands
 
     async def run(
-        self, command: Command, *, on_output: OnOutput | None = None, finish: Finish | None = None, streams: bool = True
-    ) -> CommandResult:
+        self, command: wire.Command, *, on_output: OnOutput | None = None, finish: Finish | None = None, streams: bool = True
+    ) -> wire.CommandResult:
         """Run a command to its end. If the caller goes away the command is cancelled, unless the session is detached. Without
-        `streams` nobody sees output before `finish` has seen the result."""
+        `streams` no output is shown before `finish` has seen the result."""
         self._check(command)
-        cap = _cap(command.max_output_bytes, MAX_OUTPUT_BYTES, MAX_OUTPUT_BYTES)
+        cap = _cap(command.max_output_bytes, wire.MAX_OUTPUT_BYTES, wire.MAX_OUTPUT_BYTES)
         output = Output(cap, on_output if streams else None)
         ending = Ending()
         task = asyncio.create_task(self._supervise(command, output, ending, finish))
-        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # whoever asked may have left
+        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # the caller may have left
         self._running[command.command_id] = Running(task, ending, output, streams)
         try:
             return await asyncio.shield(task)
@@ -129,7 +108,7 @@ class RunnerSession(abc.ABC):
                 await asyncio.wait([task])
             raise
 
-    async def wait(self, command_id: str, *, on_output: OnOutput | None = None) -> CommandResult:
+    async def wait(self, command_id: str, *, on_output: OnOutput | None = None) -> wire.CommandResult:
         """Come back to a command that was started before: its output from the beginning, and its result."""
         running = self._running.get(command_id)
         if running is not None:
@@ -149,8 +128,10 @@ class RunnerSession(abc.ABC):
         await asyncio.wait([running.task])
         return True
 
-    async def _supervise(self, command: Command, output: Output, ending: Ending, finish: Finish | None) -> CommandResult:
-        timeout_ms = _cap(command.timeout_ms, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
+    async def _supervise(
+        self, command: wire.Command, output: Output, ending: Ending, finish: Finish | None
+    ) -> wire.CommandResult:
+        timeout_ms = _cap(command.timeout_ms, wire.DEFAULT_TIMEOUT_MS, wire.MAX_TIMEOUT_MS)
         work = asyncio.create_task(self._execute(command, output, ending))
         asked = asyncio.create_task(ending.event.wait())
         try:
@@ -162,7 +143,7 @@ class RunnerSession(abc.ABC):
             if not work.done():
                 ending.reason = "lost"
             exit_code = work.result() if work.done() else None
-            result = CommandResult(
+            result = wire.CommandResult(
                 command_id=command.command_id,
                 exit_code=None if ending.reason else exit_code,
                 stdout=output.text(STDOUT),
@@ -181,7 +162,7 @@ class RunnerSession(abc.ABC):
             work.cancel()
             self._running.pop(command.command_id, None)
 
-    def _check(self, command: Command) -> None:
+    def _check(self, command: wire.Command) -> None:
         self._check_open()
         if not command.program:
             raise invalid("program is required")
@@ -200,8 +181,8 @@ class RunnerSession(abc.ABC):
             if asked is not None and asked < least:
                 raise invalid(f"{name} must be at least {least}, not {asked}")
         texts = [command.program, *command.args, *(text for pair in command.env for text in pair)]
-        if sum(map(_size_bytes, [*texts, command.stdin])) > MAX_ARGUMENTS_BYTES:
-            raise too_large("the command with its arguments, env and stdin", MAX_ARGUMENTS_BYTES)
+        if sum(map(_size_bytes, [*texts, command.stdin])) > wire.MAX_ARGUMENTS_BYTES:
+            raise too_large("the command with its arguments, env and stdin", wire.MAX_ARGUMENTS_BYTES)
         if any("\0" in text for text in texts):
             raise invalid("the command, its arguments and its env must not contain NUL")
 
@@ -212,21 +193,21 @@ class RunnerSession(abc.ABC):
             raise paused(self.id)
 
     @abc.abstractmethod
-    async def _execute(self, command: Command, output: Output, ending: Ending) -> int | None:
+    async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
         """Run it; its exit code. When `ending.event` is set, end it with all it started, in `grace_ms` and a little."""
 
     # Files
 
-    async def read_file(self, request: ReadFile) -> FileContents:
+    async def read_file(self, request: wire.ReadFile) -> wire.FileContents:
         self._check_open()
         check_path(request.path)
-        return FileContents(path=request.path, contents=Octets(await self._read(request.path)))
+        return wire.FileContents(path=request.path, contents=wire.Octets(await self._read(request.path)))
 
-    async def write_file(self, request: WriteFile) -> None:
+    async def write_file(self, request: wire.WriteFile) -> None:
         self._check_open()
         check_path(request.path)
-        if len(request.contents) > MAX_FILE_BYTES:  # it could never be read again
-            raise too_large(f"path {request.path[:200]}", MAX_FILE_BYTES)
+        if len(request.contents) > wire.MAX_FILE_BYTES:  # it could never be read again
+            raise too_large(f"path {request.path[:200]}", wire.MAX_FILE_BYTES)
         await self._write(request.path, bytes(request.contents))
 
     @abc.abstractmethod
@@ -237,13 +218,13 @@ class RunnerSession(abc.ABC):
 
     # Ports, artifacts, snapshots
 
-    async def expose_port(self, request: Port) -> PortPreview:
+    async def expose_port(self, request: wire.Port) -> wire.PortPreview:
         """From now on the port can be previewed. Nothing else can."""
         self._check_open()
         if not self.provider.capabilities.port_preview:
             raise unsupported("runner port preview is not supported by this provider")
         self.ports.add(request)
-        return PortPreview(port=request.port, url=self._port_url(request.port))
+        return wire.PortPreview(port=request.port, url=self._port_url(request.port))
 
     def _port_url(self, port: int) -> str | None:
         return None
@@ -252,11 +233,19 @@ class RunnerSession(abc.ABC):
         """A connection to an exposed port of this session."""
         raise unsupported("runner port preview is not supported by this provider")
 
-    async def export_artifact(self, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
+    async def export_artifact(self, request: wire.ArtifactRequest, permitted: Permitted = everything) -> wire.Artifact:
         """A file; or a folder, without what is not `permitted` in it."""
-        raise unsupported("runner artifact export is not supported by this provider")
+        self._check_open()
+        check_path(request.path)
+        if not self.provider.capabilities.artifact_export:
+            raise unsupported("runner artifact export is not supported by this provider")
+        contents = await (self._archive(request.path, permitted) if request.recursive else self._read(request.path))
+        return await keep(request, contents, self.provider.blobs)
 
-    async def snapshot(self) -> SnapshotRef | None:
+    async def _archive(self, path: str, permitted: Permitted) -> bytes:
+        raise unsupported("this provider exports files, not folders")
+
+    async def snapshot(self) -> wire.SnapshotRef | None:
         return None
 
     # Life
@@ -281,8 +270,8 @@ class RunnerSession(abc.ABC):
     async def _resume(self) -> None:
         return None
 
-    async def detach(self) -> SessionState:
-        """Let go of the session: its commands run on, and their callers may leave. `rejoin` comes back."""
+    async def detach(self) -> wire.SessionState:
+        """Detach the session: its commands run on, and their callers may leave. `rejoin` comes back."""
         if self.is_closed:
             raise stale(self.id)
         if not self.provider.capabilities.detachable:
@@ -290,7 +279,7 @@ class RunnerSession(abc.ABC):
         self.is_detached = True
         return self.state
 
-    async def rejoin(self) -> SessionState:
+    async def rejoin(self) -> wire.SessionState:
         if self.is_closed:
             raise stale(self.id)
         self.is_detached = False
@@ -302,12 +291,12 @@ class RunnerSession(abc.ABC):
             return
         self.is_closed = True
         running = list(self._running.values())
-        for one in running:
-            one.ending.ask("cancelled")
+        for command in running:
+            command.ending.ask("cancelled")
         if self.is_paused:
             await self._resume()
         if running:
-            await asyncio.wait([one.task for one in running])
+            await asyncio.wait([command.task for command in running])
         await self._close()
 
     async def _close(self) -> None:
@@ -345,7 +334,9 @@ def check_path(path: str) -> None:
 
 class Provider(abc.ABC):
     id: str
-    capabilities: RunnerCapabilities
+    capabilities: wire.RunnerCapabilities
+    blobs: Blobs
+    """Where artifacts are kept, if it exports any."""
     outlives_gateway = False
     """Its sessions are elsewhere, and `resume` finds them again when the gateway is back."""
 
@@ -354,26 +345,28 @@ class Provider(abc.ABC):
         """What an operator must set up: names of settings, never values."""
         return None
 
-    def validate_destination(self, destination: Destination) -> None:
+    def validate_destination(self, destination: wire.Destination) -> None:
         """Raise a `GatewayError` if the destination cannot be served. No access to the place itself."""
         return None
 
     @abc.abstractmethod
-    async def create(self, destination: Destination, binding: Binding | None = None) -> RunnerSession: ...
+    async def create(self, destination: wire.Destination, binding: wire.Binding | None = None) -> RunnerSession: ...
 
     @abc.abstractmethod
-    async def resume(self, destination: Destination, state: SessionState, binding: Binding | None = None) -> RunnerSession:
+    async def resume(
+        self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None = None
+    ) -> RunnerSession:
         """The session of `state`; raises `stale` if it is no more."""
 
-    async def discard(self, destination: Destination, state: SessionState) -> None:
-        """Nobody comes back to this session: what is left of it elsewhere goes, living or not. Idempotent."""
+    async def discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
+        """No caller comes back to this session: what is left of it elsewhere goes, living or not. Idempotent."""
         return None
 
     async def close(self) -> None:
         return None
 
 
-def config_of(destination: Destination, *known: str) -> dict[str, Any]:
+def read_config(destination: wire.Destination, *known: str) -> dict[str, Any]:
     """The destination's config as an object that has no other keys."""
     config = {} if destination.config is None else destination.config
     if not isinstance(config, dict):

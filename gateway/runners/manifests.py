@@ -40,17 +40,20 @@ def check_manifest(destination: Destination, capabilities: RunnerCapabilities) -
             parse_uri(mount.intent.uri)
             if mount.intent.credentials is None:
                 raise invalid("an s3 mount names its credentials by reference")
-    targets = [target_of(entry.target) for entry in manifest.entries] + [target_of(mount.path) for mount in manifest.mounts]
-    for one in targets:
-        if any(one == other or other.startswith(one + "/") for other in targets if other is not one) or targets.count(one) > 1:
-            raise invalid(f"two parts of the manifest claim {shown(one)}")
+    targets = [normalize_target(entry.target) for entry in manifest.entries] + [
+        normalize_target(mount.path) for mount in manifest.mounts
+    ]
+    for target in targets:
+        others = [other for other in targets if other is not target]
+        if targets.count(target) > 1 or any(other == target or other.startswith(target + "/") for other in others):
+            raise invalid(f"two parts of the manifest claim {shown(target)}")
     names = [mount.name for mount in manifest.mounts]
     if len(set(names)) != len(names) or not all(_is_name(name) for name in names):
         raise invalid("mounts need distinct names of letters, digits, '-' and '_'")
     return manifest
 
 
-def target_of(path: str, workspace: str = "/workspace") -> str:
+def normalize_target(path: str, workspace: str = "/workspace") -> str:
     """A target as a path below the workspace."""
     if path.startswith(workspace + "/"):
         path = path[len(workspace) + 1 :]
@@ -84,7 +87,7 @@ def read_entries(manifest: Manifest, sources: Path | None, provider_id: str) -> 
     root, total_bytes = beneath.open_root(str(sources)), 0
     try:
         for entry in manifest.entries:
-            target = target_of(entry.target)
+            target = normalize_target(entry.target)
             for source, below in _files(root, entry.source):
                 contents = beneath.read(root, source, MAX_FILE_BYTES)
                 total_bytes += len(contents)
@@ -105,6 +108,6 @@ def _files(root: int, source: str) -> Iterator[tuple[str, str]]:
         yield f"{source}/{below}", below
 
 
-def mounts_of(manifest: Manifest) -> list[tuple[str, Mount]]:
+def place_mounts(manifest: Manifest) -> list[tuple[str, Mount]]:
     """Mounts with their places below the workspace."""
-    return [(target_of(mount.path), mount) for mount in manifest.mounts]
+    return [(normalize_target(mount.path), mount) for mount in manifest.mounts]

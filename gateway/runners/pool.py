@@ -2,8 +2,8 @@
 
 Rules: everything belongs to a tenant; what is another's is not found. An unknown provider fails when a thread is bound, not
 later. A session is made at its first use, by one caller while the others wait; a failure leaves nothing behind and the next use
-tries again; there is no other place it would silently run in. A state that is stale gives a fresh session. A tenant has at most
-so many threads, and so many living sessions: each may be a process. What is deleted ends wherever it is; a place that cannot be
+tries again; there is no other place it would silently run in. A state that is stale gives a fresh session. The threads
+and living sessions of a tenant are limited: each may be a process. What is deleted ends wherever it is; a place that cannot be
 reached is logged, and not waited for. `Leases` is the port to what the gateway persists: bindings and states, in which there are
 no secrets.
 """
@@ -113,7 +113,7 @@ class Pool:
             raise unknown("destination", destination_id) from None
 
     def destinations(self, tenant: str) -> list[Destination]:
-        return [found for (owner, _), found in sorted(self._destinations.items(), key=lambda one: one[0]) if owner == tenant]
+        return [found for (owner, _), found in sorted(self._destinations.items(), key=lambda item: item[0]) if owner == tenant]
 
     def remove(self, tenant: str, destination_id: str) -> None:
         self.destination(tenant, destination_id)
@@ -160,16 +160,16 @@ class Pool:
             if living is not None:
                 return living
             lease = await self.lease(tenant, thread_id)
-            session = await self._admitted(tenant, lease)
+            session = await self._admit(tenant, lease)
             self._sessions[tenant, thread_id] = session
             try:
                 await self._leases.put(tenant, thread_id, Lease(binding=lease.binding, state=session.state))
-            except BaseException:  # nobody would ever find it again
+            except BaseException:  # no caller would ever find it again
                 await self._end(tenant, thread_id)
                 raise
             return session
 
-    async def _admitted(self, tenant: str, lease: Lease) -> RunnerSession:
+    async def _admit(self, tenant: str, lease: Lease) -> RunnerSession:
         """A session, if the tenant may have one more; those that are being made count."""
         living = sum(owner == tenant and self.living(owner, thread) is not None for owner, thread in self._sessions)
         if living + self._making[tenant] >= MAX_SESSIONS:

@@ -65,7 +65,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def preview_app(resolve: Resolve, refuse: Refuse | None = None) -> App:
-    """`resolve` raises a `GatewayError` for what may not be looked at; `refuse` says so to whoever asked over HTTP."""
+    """`resolve` raises a `GatewayError` for what may not be looked at; `refuse` says so to the caller over HTTP."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -100,7 +100,7 @@ async def _http(resolve: Resolve, refuse: Refuse, scope: Scope, receive: Receive
 
 async def _ask(exchange: Exchange, target: Target, scope: Scope, receive: Receive) -> None:
     """Send the request; then stay until the visitor leaves."""
-    await exchange.send(scope["method"], target.path, _asked(scope, target), _body(scope, receive))
+    await exchange.send(scope["method"], target.path, _choose_request_headers(scope, target), _body(scope, receive))
     while (await receive())["type"] != "http.disconnect":
         continue
 
@@ -109,7 +109,9 @@ async def _answer(exchange: Exchange, refuse: Refuse, scope: Scope, send: Send) 
     started = False
     try:
         await asyncio.wait_for(exchange.read_head(), _HEAD_SECONDS)
-        await send({"type": "http.response.start", "status": exchange.status, "headers": _returned(exchange.raw_headers)})
+        await send(
+            {"type": "http.response.start", "status": exchange.status, "headers": _choose_answer_headers(exchange.raw_headers)}
+        )
         started = True
         async for part in exchange.raw_chunks():
             await send({"type": "http.response.body", "body": part, "more_body": True})
@@ -120,7 +122,7 @@ async def _answer(exchange: Exchange, refuse: Refuse, scope: Scope, send: Send) 
         await refuse(unavailable("the server in the session gave no answer"), scope, send)
 
 
-def _asked(scope: Scope, target: Target) -> RawHeaders:
+def _choose_request_headers(scope: Scope, target: Target) -> RawHeaders:
     kept = [(k, v) for k, v in scope["headers"] if k.lower() not in _HOPS | _WITHHELD]
     kept.append((b"host", b"127.0.0.1:%d" % target.port))
     kept.append((b"connection", b"close"))
@@ -136,7 +138,7 @@ def _is_chunked(scope: Scope) -> bool:
     return b"transfer-encoding" in names or (newer and b"content-length" not in names and scope["method"] not in _BARE)
 
 
-def _returned(headers: RawHeaders) -> RawHeaders:
+def _choose_answer_headers(headers: RawHeaders) -> RawHeaders:
     return [(k, v) for k, v in headers if k.lower() not in _HOPS | _NOT_RETURNED] + _ADDED
 
 

@@ -2,12 +2,12 @@
 
     /preview/~{ticket}/…
 
-A browser that opens a page cannot send a header. So whoever exposes a port gets an address that says, sealed, whose port it is
-and until when it may be looked at.
+A browser that opens a page cannot send a header. So a caller that exposes a port gets an address that says, sealed, whose port
+it is and until when it may be looked at.
 
 Rules: THREAT[TM-RUN-TICKET]: a ticket is sealed with the gateway's keys for this one purpose; it can be neither made nor changed
-outside, and shows nobody whose it is. It lasts an hour, opens one exposure of a port (`gateway.runners.exposures`) and nothing
-else; whoever opens one looks whether that exposure is still there. Every other one is refused with the same words (`refused`).
+outside, and does not show whose it is. It lasts an hour, opens one exposure of a port (`gateway.runners.exposures`) and nothing
+else; the opener checks whether that exposure is still there. Every other one is refused with the same words (`refused`).
 """
 
 from __future__ import annotations

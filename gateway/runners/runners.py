@@ -13,38 +13,23 @@ from typing import Any
 
 import msgspec
 
+from gateway.runners import wire
 from gateway.runners.artifacts import Permitted, everything
 from gateway.runners.command_output import OnOutput
 from gateway.runners.errors import in_use, invalid, stale
 from gateway.runners.interface import Finish, RunnerSession
 from gateway.runners.pool import Pool
-from gateway.runners.wire import (
-    Artifact,
-    ArtifactRequest,
-    Binding,
-    Command,
-    CommandResult,
-    Destination,
-    FileContents,
-    Port,
-    PortPreview,
-    ReadFile,
-    RunnerCapabilities,
-    SessionState,
-    SnapshotRef,
-    WriteFile,
-)
 
 
 class ProviderInfo(msgspec.Struct, frozen=True, kw_only=True):
     id: str
-    capabilities: RunnerCapabilities
+    capabilities: wire.RunnerCapabilities
     setup_hint: str | None = None
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
     providers: list[ProviderInfo]
-    destinations: list[Destination]
+    destinations: list[wire.Destination]
     threads: list[str]
 
 
@@ -56,9 +41,9 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     provider_id: str
     workspace: str
     status: str
-    state: SessionState | None = None
+    state: wire.SessionState | None = None
     commands: list[str] = []
-    ports: list[PortPreview] = []
+    ports: list[wire.PortPreview] = []
 
 
 class Runners:
@@ -68,13 +53,13 @@ class Runners:
 
     async def list(self, tenant: str) -> Listing:
         providers = [
-            ProviderInfo(id=one.id, capabilities=one.capabilities, setup_hint=one.setup_hint)
-            for one in self.pool.providers(tenant).values()
+            ProviderInfo(id=provider.id, capabilities=provider.capabilities, setup_hint=provider.setup_hint)
+            for provider in self.pool.providers(tenant).values()
         ]
         threads = sorted(await self.pool.leases(tenant))
         return Listing(providers=providers, destinations=self.pool.destinations(tenant), threads=threads)
 
-    async def add(self, tenant: str, destination: Destination) -> Destination:
+    async def add(self, tenant: str, destination: wire.Destination) -> wire.Destination:
         """A destination that threads can select by its id."""
         self.pool.put(tenant, destination)
         return destination
@@ -87,7 +72,7 @@ class Runners:
     ) -> SessionInfo:
         """Bind a thread to a destination. Selecting another one ends the session of the one before."""
         destination = self.pool.destination(tenant, destination_id)
-        binding = Binding(destination=destination, workspace=workspace, read_roots=[*read_roots])
+        binding = wire.Binding(destination=destination, workspace=workspace, read_roots=[*read_roots])
         await self.pool.bind(tenant, thread_id, binding)
         return await self.session(tenant, thread_id)
 
@@ -106,7 +91,7 @@ class Runners:
             ports=_ports(living) if living is not None else [],
         )
 
-    async def snapshot(self, tenant: str, thread_id: str) -> SnapshotRef | None:
+    async def snapshot(self, tenant: str, thread_id: str) -> wire.SnapshotRef | None:
         taken = await (await self._session(tenant, thread_id)).snapshot()
         await self.pool.remember(tenant, thread_id)
         return taken
@@ -118,11 +103,11 @@ class Runners:
         """The tenant is deleted."""
         await self.pool.forget(tenant)
 
-    async def ports(self, tenant: str, thread_id: str) -> Sequence[PortPreview]:
+    async def ports(self, tenant: str, thread_id: str) -> Sequence[wire.PortPreview]:
         """The exposed ports."""
         return (await self.session(tenant, thread_id)).ports
 
-    async def expose(self, tenant: str, thread_id: str, port: Port) -> tuple[PortPreview, str]:
+    async def expose(self, tenant: str, thread_id: str, port: wire.Port) -> tuple[wire.PortPreview, str]:
         """One more; and the id of its exposure, which a ticket is for."""
         session = await self._session(tenant, thread_id)
         made = await session.expose_port(port)
@@ -148,7 +133,7 @@ class Runners:
         return await self.session(tenant, thread_id)
 
     async def rejoin(self, tenant: str, thread_id: str) -> SessionInfo:
-        """Back to a session that was let go; a stale one is replaced by a fresh one."""
+        """Back to a session that was detached; a stale one is replaced by a fresh one."""
         await (await self._session(tenant, thread_id)).rejoin()
         return await self.session(tenant, thread_id)
 
@@ -156,7 +141,7 @@ class Runners:
 
     @contextlib.contextmanager
     def claiming(self, tenant: str, thread_id: str, command_id: str) -> Iterator[None]:
-        """The command's id is taken, from when somebody asks for the command until it has ended or was refused."""
+        """The command's id is taken, from when a caller asks for the command until it has ended or was refused."""
         key = (tenant, thread_id, command_id)
         if key in self._claimed:
             raise in_use(command_id)
@@ -170,16 +155,16 @@ class Runners:
         self,
         tenant: str,
         thread_id: str,
-        command: Command,
+        command: wire.Command,
         on_output: OnOutput | None = None,
         finish: Finish | None = None,
         *,
         streams: bool = True,
-    ) -> CommandResult:
+    ) -> wire.CommandResult:
         session = await self._session(tenant, thread_id)
         return await session.run(command, on_output=on_output, finish=finish, streams=streams)
 
-    async def wait(self, tenant: str, thread_id: str, command_id: str, on_output: OnOutput | None = None) -> CommandResult:
+    async def wait(self, tenant: str, thread_id: str, command_id: str, on_output: OnOutput | None = None) -> wire.CommandResult:
         return await (await self._living(tenant, thread_id)).wait(command_id, on_output=on_output)
 
     async def cancel(self, tenant: str, thread_id: str, command_id: str) -> bool:
@@ -187,13 +172,15 @@ class Runners:
         living = self.pool.living(tenant, thread_id)
         return await living.cancel(command_id) if living is not None else False
 
-    async def read_file(self, tenant: str, thread_id: str, request: ReadFile) -> FileContents:
+    async def read_file(self, tenant: str, thread_id: str, request: wire.ReadFile) -> wire.FileContents:
         return await (await self._session(tenant, thread_id)).read_file(request)
 
-    async def write_file(self, tenant: str, thread_id: str, request: WriteFile) -> None:
+    async def write_file(self, tenant: str, thread_id: str, request: wire.WriteFile) -> None:
         await (await self._session(tenant, thread_id)).write_file(request)
 
-    async def export(self, tenant: str, thread_id: str, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
+    async def export(
+        self, tenant: str, thread_id: str, request: wire.ArtifactRequest, permitted: Permitted = everything
+    ) -> wire.Artifact:
         return await (await self._session(tenant, thread_id)).export_artifact(request, permitted)
 
     async def _session(self, tenant: str, thread_id: str) -> RunnerSession:
@@ -214,8 +201,8 @@ def _status(session: RunnerSession | None) -> str:
     return "paused" if session.is_paused else "detached" if session.is_detached else "running"
 
 
-def _ports(session: RunnerSession) -> list[PortPreview]:
-    return [PortPreview(port=port, url=session._port_url(port)) for port in session.ports]
+def _ports(session: RunnerSession) -> list[wire.PortPreview]:
+    return [wire.PortPreview(port=port, url=session._port_url(port)) for port in session.ports]
 
 
 def parse_port(value: Any) -> int:

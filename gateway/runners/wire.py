@@ -1,6 +1,6 @@
 """The wire types of runners, as the contract spells them.
 
-Rules: field names and defaults here are what clients see. What Hatchway adds beside the contract's fields stands last in each
+Rules: field names and defaults here are what clients see. What Hatchway adds to the contract's fields stands last in each
 type and says so. Bytes are JSON arrays of integers, so these types go through `encode` and `decode` here, nowhere else.
 Types only. INVARIANT: no type has room for the value of a secret; a `SecretRef` names one.
 """
@@ -180,7 +180,7 @@ def _encode_octets(value: object) -> object:
 def _decode_octets(kind: type, value: object) -> object:
     if kind is not Octets:
         raise NotImplementedError(kind.__name__)
-    if not isinstance(value, list) or not all(type(one) is int and 0 <= one <= 255 for one in value):
+    if not isinstance(value, list) or not all(type(octet) is int and 0 <= octet <= 255 for octet in value):
         raise ValueError("Expected an array of bytes (integers from 0 to 255)")
     return Octets(value)
 

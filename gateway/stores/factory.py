@@ -13,8 +13,8 @@ FILE_NAME = "hatchway.db"
 
 
 async def open_store(name: str, *, limits: StoreLimits | None = None, create: bool = True, own: bool = False) -> Store:
-    """`name` may be a folder: its file is `hatchway.db`. Engines are imported when they are chosen. With `own` nobody else may
-    serve the store (`gateway.stores.engines.ownership`)."""
+    """`name` may be a folder: its file is `hatchway.db`. Engines are imported when they are chosen. With `own` no other gateway
+    may serve the store (`gateway.stores.engines.ownership`)."""
     if name == "memory:":
         from gateway.stores.engines.memory import MemoryStore
 

@@ -7,7 +7,7 @@ Rules: INVARIANT: every stored entry's parent is a stored directory, or the root
 parent, and nothing replaces a directory that has entries. INVARIANT: a stored blob is the content of some file; one that lost its
 last file goes in the same transaction.
 
-Does not know: how people spell paths (`sandbox.filesystem.paths` normalises before anything comes here).
+Does not know: how callers spell paths (`sandbox.filesystem.paths` normalises them before they come here).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gateway.stores.tables import BLOBS, FILES, FileRow
 BY_DIGEST: Final = FILES.orders[1]
 
 
-def parent_of(path: str) -> str:
+def find_parent(path: str) -> str:
     return path.rpartition("/")[0] or "/"
 
 
@@ -45,7 +45,7 @@ class Tree:
         self._uncharged = 0
 
     def load(self, paths: Iterable[str]) -> Steps[None]:
-        unknown = {one for path in paths for one in (path, *ancestors_of(path))} - self._rows.keys()
+        unknown = {place for path in paths for place in (path, *ancestors_of(path))} - self._rows.keys()
         if unknown:
             self._rows.update(dict.fromkeys(unknown))
             for row in (yield Get(FILES, (self._ledger.tenant, self._session_id), sorted(unknown))):
@@ -79,7 +79,7 @@ class Tree:
             tenant=self._ledger.tenant,
             session_id=self._session_id,
             path=change.path,
-            parent=parent_of(change.path),
+            parent=find_parent(change.path),
             id=old.id if old is not None else change.id,
             kind=change.kind,
             encoding=change.encoding,
@@ -128,15 +128,15 @@ class Tree:
         below = (yield from self._below(path)) if old.kind == "directory" else []
         if below and not change.recursive:
             raise Conflict("DIRECTORY_NOT_EMPTY", f"directory is not empty: {path}", "delete it recursively")
-        for one in [path, *below]:
-            yield from self._store(one, None)
+        for entry in [path, *below]:
+            yield from self._store(entry, None)
 
     def _below(self, path: str) -> Steps[list[str]]:
         """Paths of all entries below a directory: "0" is what follows "/"."""
         rows = yield Scan(FILES, (self._ledger.tenant, self._session_id), after=(path + "/",), until=(path + "0",))
         for row in rows:
             self._rows.setdefault(row[2], FileRow(*row))
-        return [one for one, row in self._rows.items() if row is not None and one.startswith(path + "/")]
+        return [entry for entry, row in self._rows.items() if row is not None and entry.startswith(path + "/")]
 
     def flush(self) -> Steps[None]:
         tenant = self._ledger.tenant
@@ -178,4 +178,4 @@ def _expect(old: FileRow | None, expect: str | None, path: str) -> None:
         if old is not None:
             raise PreconditionFailed("FILE_EXISTS", f"file exists already: {path}")
     elif old is None or old.digest != expect:
-        raise PreconditionFailed("FILE_CHANGED", f"file was changed by somebody else: {path}", "read it again")
+        raise PreconditionFailed("FILE_CHANGED", f"file was changed by another writer: {path}", "read it again")

@@ -53,8 +53,8 @@ class SessionRow:
 
 
 # `dataclasses.astuple` copies deeply, which took a fifth of the writer's CPU time.
-_head_row = attrgetter(*(one.name for one in fields(Head)))
-_session_row = attrgetter(*(one.name for one in fields(SessionRow)))
+_head_row = attrgetter(*(field.name for field in fields(Head)))
+_session_row = attrgetter(*(field.name for field in fields(SessionRow)))
 
 
 class Ledger:
@@ -149,7 +149,7 @@ class Ledger:
         yield from self.flush_audit()
         self._check()
         changed = [
-            row for one in self._sessions.values() if one is not None and (row := _session_row(one)) != self._stored.get(one.id)
+            row for found in self._sessions.values() if found and (row := _session_row(found)) != self._stored.get(found.id)
         ]
         if changed:
             yield Put(SESSIONS, changed)

@@ -1,4 +1,4 @@
-"""Walking: every item of a list that a store answers in pages.
+"""Pages: every item of a list that a store answers in pages.
 
     async for session in walk(lambda after: store.sessions("acme", after=after, limit=PAGE_MAX)): ...
 
@@ -20,8 +20,8 @@ async def walk(read: Callable[[str | None], Awaitable[Page[T]]]) -> AsyncIterato
     after = None
     while True:
         page = await read(after)
-        for one in page.items:
-            yield one
+        for item in page.items:
+            yield item
         after = page.next
         if after is None:
             return

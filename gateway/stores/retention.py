@@ -3,7 +3,7 @@
     gone = await collect(store, "acme", Retention(runs_ms=30 * DAY_MS), now)
     would = await collect(store, "acme", rules, now, dry=True)          nothing is written
 
-Rules: age is judged by the caller's clock. What somebody asked to keep does not go by age: templates, snapshots with a label,
+Rules: age is judged by the caller's clock. What a caller asked to keep is not deleted by age: templates, snapshots with a label,
 approvals for always, runs that wait with their recordings. No snapshot goes that another one builds on, or that a session's
 heap is in or starts from. Blobs need no collector: the write that takes a blob's last file takes the blob. The audit log loses
 its beginning, and a checkpoint in the chain vouches for where the rest begins. Work is done in small writes, so that others are
@@ -36,6 +36,7 @@ from gateway.stores.changes import (
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
 from gateway.stores.stored import PAGE_MAX, Page
+from gateway.stores.tables import KEPT
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
@@ -46,7 +47,7 @@ T = TypeVar("T")
 
 
 class Retention(msgspec.Struct, frozen=True, kw_only=True):
-    """How long things are kept, in milliseconds. None: for ever. Loose snapshots are those that nobody saved and nothing needs
+    """How long things are kept, in milliseconds. None: for ever. Loose snapshots are those that no caller saved and nothing needs
     any more; one-shot sessions those of a single run that waited for an approval, or was interrupted."""
 
     runs_ms: int | None = 30 * DAY_MS
@@ -78,7 +79,7 @@ async def collect(
     store: Store, tenant: str, rules: Retention, now_ms: int, *, dry: bool = False, gone: Set[str] = frozenset()
 ) -> Collected:
     """`gone` are sessions that go at the same time: what goes with them is not counted here."""
-    return await Collecting(store, tenant, rules, now_ms, dry, gone).everything()
+    return await Collecting(store, tenant, rules, now_ms, dry, gone).collect()
 
 
 class Collecting:
@@ -88,7 +89,7 @@ class Collecting:
         self._store, self._tenant, self._rules, self._now_ms = store, tenant, rules, now_ms
         self._dry, self._gone = dry, gone
 
-    async def everything(self) -> Collected:
+    async def collect(self) -> Collected:
         await self._write([ExpireApprovals(self._now_ms)])
         return Collected(
             runs=await self._runs(self._rules.runs_ms),
@@ -106,14 +107,14 @@ class Collecting:
         self,
         read: Callable[[str | None], Awaitable[Page[T]]],
         is_young: Callable[[T], bool],
-        chosen: Callable[[T], Change | None],
+        choose: Callable[[T], Change | None],
     ) -> int:
-        """Go through a list, the oldest first, page by page, and apply what is chosen of it; up to the first that is young."""
+        """Go through a list page by page, the oldest first, up to the first that is young; apply what is chosen."""
         after, count = None, 0
         while True:
             page = await read(after)
-            old = list(itertools.takewhile(lambda one: not is_young(one), page.items))
-            changes = [change for one in old if (change := chosen(one)) is not None]
+            old = list(itertools.takewhile(lambda item: not is_young(item), page.items))
+            changes = [change for item in old if (change := choose(item)) is not None]
             await self._write(changes)
             count, after = count + len(changes), page.next
             if after is None or len(old) < len(page.items):
@@ -138,30 +139,30 @@ class Collecting:
             return 0
         return await self._each(
             lambda after: self._store.approvals(self._tenant, pending=False, after=after, limit=_PAGE),
-            lambda one: one.created_at + kept_ms > self._now_ms,
-            lambda one: (
-                DeleteApproval(one.id)
-                if not one.always
-                and (one.decided_at or one.created_at) + kept_ms <= self._now_ms
-                and one.session_id not in self._gone
+            lambda approval: approval.created_at + kept_ms > self._now_ms,
+            lambda approval: (
+                DeleteApproval(approval.id)
+                if not approval.always
+                and (approval.decided_at or approval.created_at) + kept_ms <= self._now_ms
+                and approval.session_id not in self._gone
                 else None
             ),
         )
 
     async def _snapshots(self) -> int:
-        """Newest first, so that a chain goes from its tip down. What somebody still builds on waits for them."""
+        """Newest first, so that a chain goes from its tip down. What another snapshot still builds on waits for it."""
         count, needed = 0, await self._references()
-        async for one in walk(lambda after: self._store.snapshots(self._tenant, after=after, limit=_PAGE)):
-            if one.session_id in self._gone and one.kind not in ("saved", "template"):
+        async for snapshot in walk(lambda after: self._store.snapshots(self._tenant, after=after, limit=_PAGE)):
+            if snapshot.session_id in self._gone and snapshot.kind not in KEPT:
                 continue
-            if one.id in needed or not await self._is_due(one):
-                needed.add(one.base)
+            if snapshot.id in needed or not await self._is_due(snapshot):
+                needed.add(snapshot.base)
                 continue
             try:
-                await self._write([DeleteSnapshot(one.id)])
+                await self._write([DeleteSnapshot(snapshot.id)])
                 count += 1
             except Conflict:
-                needed.add(one.base)  # somebody has come to need it
+                needed.add(snapshot.base)  # a session has come to need it
         return count
 
     async def _references(self) -> set[str | None]:
@@ -172,14 +173,14 @@ class Collecting:
                 found |= {session.head, session.template}
         return found
 
-    async def _is_due(self, one: Snapshot) -> bool:
-        if one.kind == "template" or (one.kind == "saved" and one.label):
+    async def _is_due(self, snapshot: Snapshot) -> bool:
+        if snapshot.kind == "template" or (snapshot.kind == "saved" and snapshot.label):
             return False
-        kept_ms = self._rules.unlabelled_snapshots_ms if one.kind == "saved" else self._rules.loose_snapshots_ms
-        if kept_ms is None or one.created_at + kept_ms > self._now_ms:
+        kept_ms = self._rules.unlabelled_snapshots_ms if snapshot.kind == "saved" else self._rules.loose_snapshots_ms
+        if kept_ms is None or snapshot.created_at + kept_ms > self._now_ms:
             return False
-        if one.kind == "recording":
-            run = await self._store.run(self._tenant, one.id)
+        if snapshot.kind == "recording":
+            run = await self._store.run(self._tenant, snapshot.id)
             return run is None or run.state == "finished"
         return True
 
@@ -188,8 +189,8 @@ class Collecting:
             return 0
         return await self._each(
             lambda after: self._store.idempotencies(self._tenant, after=after, limit=_ANSWERS),
-            lambda one: one.at + kept_ms > self._now_ms,
-            lambda one: DeleteIdempotency(one.key),
+            lambda claim: claim.at + kept_ms > self._now_ms,
+            lambda claim: DeleteIdempotency(claim.key),
         )
 
     async def _audit(self, kept_ms: int | None) -> int:

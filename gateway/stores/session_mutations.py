@@ -15,7 +15,7 @@ from gateway.stores.file_mutations import drop_blobs
 from gateway.stores.ledger import SessionRow
 from gateway.stores.row_operations import Clear, Delete, Get, Present, Put, Rows, Scan, Steps
 from gateway.stores.tables import APPROVALS, FILES, KEPT, PACKS, RUNS, SECRETS, SESSIONS, SNAPSHOTS, VALUES, Row
-from gateway.stores.transaction import Writing, encode, expect_record, own, size_of, sweep
+from gateway.stores.transaction import Writing, encode, expect_record, measure, own, sweep
 
 _BY_SESSION, _BY_BASE = SNAPSHOTS.orders[1], SNAPSHOTS.orders[2]
 _decode_session = msgspec.json.Decoder(Session).decode
@@ -81,7 +81,7 @@ def _delete_snapshots(writing: Writing, session_id: str) -> Steps[None]:
 
 def _drop(writing: Writing, rows: Rows) -> Steps[None]:
     ids = [row[1] for row in rows]
-    writing.ledger.charge(-sum(row[5] + size_of(row) for row in rows))
+    writing.ledger.charge(-sum(row[5] + measure(row) for row in rows))
     yield Delete(PACKS, (writing.tenant,), ids)
     yield Delete(SNAPSHOTS, (writing.tenant,), ids)
 
@@ -98,7 +98,7 @@ def put_snapshot(writing: Writing, change: c.PutSnapshot) -> Steps[None]:
         raise Conflict("SNAPSHOT_BASE_MISSING", f"the snapshot it builds on is not stored: {base[:64]}")
     old = yield Get(SNAPSHOTS, (tenant,), [snapshot.id])
     body = encode(snapshot, writing.limits)
-    writing.ledger.charge(len(pack) + len(body) - sum(row[5] + size_of(row) for row in old))
+    writing.ledger.charge(len(pack) + len(body) - sum(row[5] + measure(row) for row in old))
     yield Put(SNAPSHOTS, [SNAPSHOTS.make_row(snapshot, body, size=len(pack))])
     yield Put(PACKS, [(tenant, snapshot.id, pack)])
 

@@ -63,7 +63,7 @@ R = TypeVar("R")
 _TEXT_CHARS_MAX = 8192
 
 
-def checked(steps: Steps[T]) -> Steps[T]:
+def check_steps(steps: Steps[T]) -> Steps[T]:
     """The same steps, stopped before an operation whose text or numbers cannot be stored everywhere."""
     rows: Rows = []
     try:
@@ -132,12 +132,12 @@ class Store(ABC):
 
     async def write(self, tenant: str, changes: Sequence[Change]) -> None:
         if changes:
-            await self._write(tenant, lambda: checked(apply(tenant, changes, self.limits)))
+            await self._write(tenant, lambda: check_steps(apply(tenant, changes, self.limits)))
             if self.on_written is not None:
                 self.on_written(tenant, changes)
 
     async def _ask(self, steps: Steps[T], *, several: bool = False) -> T:
-        return await self._read(checked(steps), several=several)
+        return await self._read(check_steps(steps), several=several)
 
     async def record(self, kind: type[R], tenant: str, *key: str | int) -> R | None:
         """A record of any type that has a table (`gateway.stores.tables`)."""

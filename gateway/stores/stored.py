@@ -1,4 +1,4 @@
-"""What a store's reads return, beside the records of `gateway.records`, and the limits it holds."""
+"""What a store's reads return, in addition to the records of `gateway.records`, and the limits it holds."""
 
 from __future__ import annotations
 

@@ -81,13 +81,13 @@ def put_record(writing: Writing, record: R, expect: str | int | None = None, *, 
     yield from replace(writing.ledger, table, old, row, forgiven_bytes=ending_bytes if old else 0)
 
 
-def size_of(row: Row) -> int:
+def measure(row: Row) -> int:
     return sum(len(value) for value in row if isinstance(value, bytes))
 
 
 def replace(ledger: Ledger, table: Table[Any], old: Rows, row: Row, *, forgiven_bytes: int = 0) -> Steps[None]:
     """`forgiven_bytes`: that much of the growth may lead over a quota."""
-    growth = size_of(row) - (size_of(old[0]) if old else 0)
+    growth = measure(row) - (measure(old[0]) if old else 0)
     ledger.charge(growth)
     ledger.forgive(min(growth, forgiven_bytes))
     yield Put(table, [row])
@@ -95,13 +95,13 @@ def replace(ledger: Ledger, table: Table[Any], old: Rows, row: Row, *, forgiven_
 
 def remove(ledger: Ledger, table: Table[Any], prefix: Row, value: Any, *, session: SessionRow | None = None) -> Steps[None]:
     for row in (yield Get(table, prefix, [value])):
-        ledger.charge(-size_of(row), values=-int(table is VALUES), session=session)
+        ledger.charge(-measure(row), values=-int(table is VALUES), session=session)
         yield Delete(table, prefix, [value])
 
 
 def sweep(ledger: Ledger, table: Table[Any], prefix: Row, order: tuple[str, ...]) -> Steps[None]:
     """Remove all rows that begin with `prefix` in the given order, a hundred at a time."""
     while rows := (yield Scan(table, prefix, order, limit=_SWEEP_ROWS)):
-        ledger.charge(-sum(map(size_of, rows)))
+        ledger.charge(-sum(map(measure, rows)))
         for lead in {table.key_of(row)[:-1] for row in rows}:
             yield Delete(table, lead, [key[-1] for row in rows if (key := table.key_of(row))[:-1] == lead])

@@ -1,1 +1,5 @@
-"""The providers: `wasm`, `unix-local`, `ssh`, `docker`, `hatchway`. Each file knows its own kind of place and no other's."""
+"""Providers: the kinds of places that runners offer.
+
+In reading order: `wasm` with `wasm_workspace` and `command_lines` (our own sandbox), `unix_local` (jailed processes), `docker`
+with `docker_api`, `ssh` with `ssh_channel`, `gateway` with `gateway_answers` (a session of another gateway).
+"""

@@ -34,7 +34,7 @@ ReadFile = Callable[[str], bytes]
 def dropped_bytes(diagnostics: Any) -> int:
     """How much output a sandbox says it has dropped. Another gateway's word may be anything."""
     listed = diagnostics if isinstance(diagnostics, list) else []
-    told = [str(one.get("message")) for one in listed if isinstance(one, dict) and one.get("code") == "STDOUT_EXCEEDED"]
+    told = [str(note.get("message")) for note in listed if isinstance(note, dict) and note.get("code") == "STDOUT_EXCEEDED"]
     return sum(int(found[1][:18]) for text in told if (found := _DROPPED.search(text)))
 
 

@@ -24,27 +24,16 @@ from urllib.parse import quote
 
 import msgspec
 
-from gateway.runners import beneath
-from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
+from gateway.runners import beneath, wire
+from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, pack
 from gateway.runners.bindings import Root, Roots, check_binding, refusal, seen_from
 from gateway.runners.command_output import STDOUT, Output
 from gateway.runners.errors import invalid, outside, path_required, stale, unavailable, unsupported
-from gateway.runners.interface import MAX_COMMANDS, Ending, Provider, RunnerSession, check_path, config_of
-from gateway.runners.manifests import check_manifest, mounts_of, read_entries
+from gateway.runners.interface import MAX_COMMANDS, Ending, Provider, RunnerSession, read_config
+from gateway.runners.manifests import check_manifest, place_mounts, read_entries
 from gateway.runners.mounts import volume_folder, volumes_folder
 from gateway.runners.providers.docker_api import Engine
 from gateway.runners.secret_refs import check_config
-from gateway.runners.wire import (
-    Artifact,
-    ArtifactRequest,
-    Binding,
-    Command,
-    Destination,
-    MountSupport,
-    RunnerCapabilities,
-    SessionState,
-    SnapshotRef,
-)
 
 SOCKET = "/var/run/docker.sock"
 IMAGE = "rust:latest"
@@ -63,9 +52,9 @@ _KEYS = ("root", "image")
 class Docker(Provider):
     id = "docker"
     outlives_gateway = True
-    capabilities = RunnerCapabilities(
+    capabilities = wire.RunnerCapabilities(
         command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
-        artifact_export=True, mounts=MountSupport(provider_native=True), pausable=True, detachable=True, streaming=True,
+        artifact_export=True, mounts=wire.MountSupport(provider_native=True), pausable=True, detachable=True, streaming=True,
     )  # fmt: skip
 
     def __init__(
@@ -90,24 +79,24 @@ class Docker(Provider):
     def setup_hint(self) -> str | None:
         return None if self._socket.exists() else "docker needs an engine whose socket the gateway may use"
 
-    def _image(self, destination: Destination) -> str:
+    def _image(self, destination: wire.Destination) -> str:
         """The one it names; otherwise the contract's, or the first the operator lists."""
-        return str(config_of(destination, *_KEYS).get("image", IMAGE if IMAGE in self.images else self.images[0]))
+        return str(read_config(destination, *_KEYS).get("image", IMAGE if IMAGE in self.images else self.images[0]))
 
-    def validate_destination(self, destination: Destination) -> None:
+    def validate_destination(self, destination: wire.Destination) -> None:
         check_config(destination.config)
-        root = config_of(destination, *_KEYS).get("root", "/")
+        root = read_config(destination, *_KEYS).get("root", "/")
         if self._image(destination) not in self.images:
             raise unsupported("this gateway does not start that image", f"use one of: {', '.join(self.images)}")
         if not isinstance(root, str) or not root.startswith("/"):
             raise invalid("config.root must be an absolute path")
         check_manifest(destination, self.capabilities)
 
-    async def create(self, destination: Destination, binding: Binding | None = None) -> DockerSession:
+    async def create(self, destination: wire.Destination, binding: wire.Binding | None = None) -> DockerSession:
         self.validate_destination(destination)
         return await self._start(destination, binding, self._image(destination))
 
-    def _place(self, destination: Destination, binding: Binding | None) -> tuple[str, Roots]:
+    def _place(self, destination: wire.Destination, binding: wire.Binding | None) -> tuple[str, Roots]:
         """How the container calls the workspace, and the directories themselves."""
         top = WORKSPACE
         if binding is not None:
@@ -117,10 +106,10 @@ class Docker(Provider):
                 raise outside(binding.workspace, WORKSPACE)
             if binding.read_roots:
                 raise unsupported("read roots are not supported by provider docker", "it shares the workspace only")
-        root = Root.open(str(config_of(destination, *_KEYS).get("root", self.base)), [self.base], writable=True)
+        root = Root.open(str(read_config(destination, *_KEYS).get("root", self.base)), [self.base], writable=True)
         below = posixpath.join(root.host_path, seen_from(WORKSPACE, top) or ".")
         roots = Roots(Root.open(below, [Path(root.host_path)], writable=True), "of this session")
-        for path, mount in mounts_of(check_manifest(destination, self.capabilities)):
+        for path, mount in place_mounts(check_manifest(destination, self.capabilities)):
             folder = volume_folder(self.volumes, destination.id, mount.intent.uri or mount.name)
             try:
                 os.close(beneath.make_directory(roots.workspace.descriptor, path))
@@ -129,11 +118,11 @@ class Docker(Provider):
             roots.mount(path, str(folder), not mount.read_only)
         return top, roots
 
-    async def _start(self, destination: Destination, binding: Binding | None, image: str) -> DockerSession:
+    async def _start(self, destination: wire.Destination, binding: wire.Binding | None, image: str) -> DockerSession:
         top, roots = await asyncio.to_thread(self._place, destination, binding)
         session_id = f"docker-{random.token_hex(8)}"
         shared = [_bind(roots.workspace.host_path, top, False)]
-        shared += [_bind(one.host_path, f"{top}/{one.prefix}", not one.writable) for one in roots.mounts]
+        shared += [_bind(mount.host_path, f"{top}/{mount.prefix}", not mount.writable) for mount in roots.mounts]
         host = {
             "Mounts": shared, "NetworkMode": "none", "CapDrop": ["ALL"], "Init": True, "SecurityOpt": ["no-new-privileges"],
             "Memory": _MEMORY_BYTES, "PidsLimit": _MOST_PROCESSES, "Tmpfs": {_NOTES: "rw,noexec,nosuid,mode=1777,size=1m"},
@@ -158,10 +147,12 @@ class Docker(Provider):
         self._sessions[session_id] = session
         return session
 
-    def _labels(self, destination: Destination, top: str) -> dict[str, str]:
+    def _labels(self, destination: wire.Destination, top: str) -> dict[str, str]:
         return {"hatchway.tenant": self.tenant, "hatchway.destination": destination.id, "hatchway.workspace": top}
 
-    async def resume(self, destination: Destination, state: SessionState, binding: Binding | None = None) -> DockerSession:
+    async def resume(
+        self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None = None
+    ) -> DockerSession:
         """The session whose container still runs, also if another gateway started it; or a new one from the snapshot."""
         if state.destination_id != destination.id:
             raise stale(state.session_id)
@@ -178,7 +169,9 @@ class Docker(Provider):
             raise stale(state.session_id)
         return await self._start(destination, binding, state.snapshot.snapshot_id)
 
-    async def _adopt(self, destination: Destination, state: SessionState, binding: Binding | None) -> DockerSession | None:
+    async def _adopt(
+        self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None
+    ) -> DockerSession | None:
         """The container that an earlier gateway left running; one that has ended is cleared away."""
         if not _NAME.fullmatch(state.session_id):
             return None
@@ -196,7 +189,7 @@ class Docker(Provider):
         self._sessions[session.id] = session
         return session
 
-    async def discard(self, destination: Destination, state: SessionState) -> None:
+    async def discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
         found = await self.engine.look(state.session_id) if _NAME.fullmatch(state.session_id) else {}
         if found and found["Labels"].get("hatchway.tenant") == self.tenant:
             await self.engine.remove(f"/containers/{state.session_id}?force=true&v=true")
@@ -212,7 +205,7 @@ def _bind(source: str, target: str, is_read_only: bool) -> dict[str, Any]:
     return {"Type": "bind", "Source": source, "Target": target, "ReadOnly": is_read_only}
 
 
-def _lowered(command: Command) -> tuple[str, str]:
+def _lower_limits(command: wire.Command) -> tuple[str, str]:
     """Seconds and KiB of each process, for the shell."""
     seconds = "unlimited" if command.cpu_ms is None else str(max(1, -(-command.cpu_ms // 1000)))
     return seconds, "unlimited" if command.memory_bytes is None else str(max(1, command.memory_bytes >> 10))
@@ -224,12 +217,12 @@ class DockerSession(RunnerSession):
     def __init__(
         self,
         provider: Docker,
-        destination: Destination,
+        destination: wire.Destination,
         session_id: str,
         container: str,
         top: str,
         roots: Roots,
-        snapshot: SnapshotRef | None = None,
+        snapshot: wire.SnapshotRef | None = None,
     ) -> None:
         super().__init__(provider, destination, session_id)
         self.container, self._top, self._roots, self._snapshot = container, top, roots, snapshot
@@ -237,7 +230,7 @@ class DockerSession(RunnerSession):
         self._free_notes = list(range(MAX_COMMANDS))
 
     @property
-    def state(self) -> SessionState:
+    def state(self) -> wire.SessionState:
         return msgspec.structs.replace(super().state, snapshot=self._snapshot)
 
     async def verify(self) -> None:
@@ -265,14 +258,14 @@ class DockerSession(RunnerSession):
             raise outside(path, self.id)
         return below
 
-    async def _execute(self, command: Command, output: Output, ending: Ending) -> int | None:
+    async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
         cwd = self._inside(command.cwd or ".")
         if not await asyncio.to_thread(self._roots.is_directory, cwd):
             raise invalid("cwd is not a directory")
         number = self._free_notes.pop()
         note = f"{_NOTES}/{number}"
         body = {
-            "Cmd": ["/bin/sh", "-c", _START, note, *_lowered(command), command.program, *command.args],
+            "Cmd": ["/bin/sh", "-c", _START, note, *_lower_limits(command), command.program, *command.args],
             "Env": [f"{name}={value}" for name, value in command.env],
             "WorkingDir": f"{self._top}/{cwd}",
             "AttachStdin": True,
@@ -303,24 +296,19 @@ class DockerSession(RunnerSession):
     async def _write(self, path: str, contents: bytes) -> None:
         await asyncio.to_thread(self._roots.write, self._inside(path), contents)
 
-    async def export_artifact(self, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
-        self._check_open()
-        check_path(request.path)
-
+    async def _archive(self, path: str, permitted: Permitted) -> bytes:
         def collect() -> bytes:
-            path = self._inside(request.path)
-            if not request.recursive:
-                return self._roots.read(path)
-            return pack((name, self._roots.read(f"{path}/{name}")) for name in filter(permitted, self._roots.files(path)))
+            top = self._inside(path)
+            return pack((name, self._roots.read(f"{top}/{name}")) for name in filter(permitted, self._roots.files(top)))
 
-        return await keep(request, await asyncio.to_thread(collect), self.provider.blobs)
+        return await asyncio.to_thread(collect)
 
-    async def snapshot(self) -> SnapshotRef | None:
+    async def snapshot(self) -> wire.SnapshotRef | None:
         self._check_open()
         tag, before = random.token_hex(16), self._snapshot
         query = f"container={self.container}&repo={_SNAPSHOTS}&tag={tag}"
         await self.provider.engine.call("POST", f"/commit?{query}", {})
-        self._snapshot = SnapshotRef(provider_id=self.provider.id, snapshot_id=f"{_SNAPSHOTS}:{tag}")
+        self._snapshot = wire.SnapshotRef(provider_id=self.provider.id, snapshot_id=f"{_SNAPSHOTS}:{tag}")
         if before is not None:  # a state has one snapshot; the one before could never be asked for again
             await self.provider.engine.remove(f"/images/{quote(before.snapshot_id)}")
         return self._snapshot
@@ -332,7 +320,7 @@ class DockerSession(RunnerSession):
         await self.provider.engine.call("POST", f"/containers/{self.container}/unpause")
 
     async def _close(self) -> None:
-        """A detached one stays: whoever comes back finds its container."""
+        """A detached one stays: the caller that comes back finds its container."""
         self.provider._sessions.pop(self.id, None)
         if not self.is_detached:
             await self.provider.engine.remove(f"/containers/{self.container}?force=true&v=true")

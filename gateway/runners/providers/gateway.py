@@ -2,7 +2,7 @@
 
 Rules: the other gateway is reached through `Client`, which knows its address and token; neither is in a session's state or
 in an error. Commands become runs there (`gateway.runners.providers.command_lines` says how), under its policy and its
-limits. A session of another gateway keeps the variables of its interpreters; the working directory is set anew for each
+limits. A session of another gateway keeps the variables of its interpreters; the working directory is set again for each
 command.
 """
 
@@ -19,19 +19,11 @@ import msgspec
 
 from gateway.egress import Egress
 from gateway.egress.peer_gateway import ANSWER_BYTES_MAX, REQUEST_BYTES_MAX, Client, EgressClient, Reply, Unreachable
-from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Blobs, MemoryBlobs, Permitted, everything, keep, repack
+from gateway.runners import errors, wire
+from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Blobs, MemoryBlobs, Permitted, repack
 from gateway.runners.bindings import check_binding, seen_from
 from gateway.runners.command_output import STDERR, STDOUT, Output
-from gateway.runners.errors import (
-    busy,
-    invalid,
-    outside,
-    path_required,
-    stale,
-    unavailable,
-    unsupported,
-)
-from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of, taking_turn
+from gateway.runners.interface import Ending, Provider, RunnerSession, read_config, taking_turn
 from gateway.runners.manifests import check_manifest
 from gateway.runners.providers.command_lines import NO_RESULT, Program, dropped_bytes, parse, preparation
 from gateway.runners.providers.gateway_answers import (
@@ -44,17 +36,6 @@ from gateway.runners.providers.gateway_answers import (
     translate_refusal,
 )
 from gateway.runners.secret_refs import SecretResolver, check_config, reference
-from gateway.runners.wire import (
-    MAX_FILE_BYTES,
-    Artifact,
-    ArtifactRequest,
-    Binding,
-    Command,
-    Destination,
-    RunnerCapabilities,
-    SessionState,
-    SnapshotRef,
-)
 from sandbox.languages import LANGUAGE_OF_COMMAND
 
 WORKSPACE = "/workspace"
@@ -66,7 +47,7 @@ _STREAMS = {"stdout": STDOUT, "stderr": STDERR}
 class Hatchway(Provider):
     id = "hatchway"
     outlives_gateway = True
-    capabilities = RunnerCapabilities(
+    capabilities = wire.RunnerCapabilities(
         command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
         artifact_export=True, detachable=True, streaming=True,
     )  # fmt: skip
@@ -88,25 +69,25 @@ class Hatchway(Provider):
     def setup_hint(self) -> str | None:
         return None if self._clients or (self._http and self._secrets) else "hatchway needs an HTTP client and a vault"
 
-    def validate_destination(self, destination: Destination) -> None:
+    def validate_destination(self, destination: wire.Destination) -> None:
         check_config(destination.config)
         check_manifest(destination, self.capabilities)
         if destination.default_manifest.entries:
-            raise unsupported("manifest entries are not supported by provider hatchway")
+            raise errors.unsupported("manifest entries are not supported by provider hatchway")
         self._client(destination)
 
-    def _client(self, destination: Destination) -> Client:
-        config = config_of(destination, *_KEYS)
+    def _client(self, destination: wire.Destination) -> Client:
+        config = read_config(destination, *_KEYS)
         known = config.get("gateway")
         if known is not None:
             if not isinstance(known, str) or known not in self._clients:
-                raise invalid("config.gateway is not a gateway the operator knows")
+                raise errors.invalid("config.gateway is not a gateway the operator knows")
             return self._clients[known]
         url, token = config.get("url"), reference(config, "token")
         if not isinstance(url, str) or not url.startswith(("https://", "http://")) or token is None:
-            raise invalid("config.url and config.token (by reference) are required")
+            raise errors.invalid("config.url and config.token (by reference) are required")
         if self._http is None or self._secrets is None:
-            raise unavailable("this gateway is not set up to reach others", self.setup_hint)
+            raise errors.unavailable("this gateway is not set up to reach others", self.setup_hint)
         secrets = self._secrets
 
         async def reveal() -> str:
@@ -117,30 +98,34 @@ class Hatchway(Provider):
             url,
             reveal,
             answer_bytes_max=MAX_ARTIFACT_BYTES + ANSWER_BYTES_MAX,
-            request_bytes_max=MAX_FILE_BYTES + REQUEST_BYTES_MAX,
+            request_bytes_max=wire.MAX_FILE_BYTES + REQUEST_BYTES_MAX,
         )
 
-    async def create(self, destination: Destination, binding: Binding | None = None) -> HatchwaySession:
+    async def create(self, destination: wire.Destination, binding: wire.Binding | None = None) -> HatchwaySession:
         self.validate_destination(destination)
-        config = config_of(destination, *_KEYS)
+        config = read_config(destination, *_KEYS)
         body = {key: config[key] for key in ("language", "limits", "durable") if key in config}
         client = self._client(destination)
         made = read_answer(await ask(client, "POST", "/v1/sessions", json=body), "session")
         return self._open(destination, binding, client, read_id(made))
 
-    def _open(self, destination: Destination, binding: Binding | None, client: Client, remote_id: str) -> HatchwaySession:
+    def _open(
+        self, destination: wire.Destination, binding: wire.Binding | None, client: Client, remote_id: str
+    ) -> HatchwaySession:
         if binding is not None:
             check_binding(binding)
             if seen_from(WORKSPACE, binding.workspace) is None:
-                raise outside(binding.workspace, WORKSPACE)
+                raise errors.outside(binding.workspace, WORKSPACE)
         session = HatchwaySession(self, destination, remote_id, client, binding)
         self._sessions[session.id] = session
         return session
 
-    async def resume(self, destination: Destination, state: SessionState, binding: Binding | None = None) -> HatchwaySession:
+    async def resume(
+        self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None = None
+    ) -> HatchwaySession:
         """The other gateway's session, which outlives this gateway and its own restarts; or a new one from its snapshot."""
         if state.destination_id != destination.id:
-            raise stale(state.session_id)
+            raise errors.stale(state.session_id)
         client = self._client(destination)
         reply = await ask(client, "GET", f"/v1/sessions/{encode_segment(state.session_id)}")
         if reply.status != 404:
@@ -151,14 +136,14 @@ class Hatchway(Provider):
             return self._open(destination, binding, client, state.session_id)
         self._sessions.pop(state.session_id, None)
         if state.snapshot is None or state.snapshot.provider_id != self.id:
-            raise stale(state.session_id)
+            raise errors.stale(state.session_id)
         target = f"/v1/snapshots/{encode_segment(state.snapshot.snapshot_id)}/restore"
         reply = await ask(client, "POST", target, json={})
         if reply.status == 404:
-            raise stale(state.session_id)
+            raise errors.stale(state.session_id)
         return self._open(destination, binding, client, read_id(read_answer(reply, "snapshot")))
 
-    async def discard(self, destination: Destination, state: SessionState) -> None:
+    async def discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
         client = self._client(destination)
         gone = [f"/v1/sessions/{encode_segment(state.session_id)}"]
         if state.snapshot is not None and state.snapshot.provider_id == self.id:
@@ -177,26 +162,26 @@ class HatchwaySession(RunnerSession):
     provider: Hatchway
 
     def __init__(
-        self, provider: Hatchway, destination: Destination, session_id: str, client: Client, binding: Binding | None
+        self, provider: Hatchway, destination: wire.Destination, session_id: str, client: Client, binding: wire.Binding | None
     ) -> None:
         super().__init__(provider, destination, session_id)
         self._client = client
         self._top = binding.workspace if binding is not None else WORKSPACE
         self._turn = asyncio.Lock()
-        self._snapshot: SnapshotRef | None = None
+        self._snapshot: wire.SnapshotRef | None = None
 
     @property
-    def state(self) -> SessionState:
+    def state(self) -> wire.SessionState:
         return msgspec.structs.replace(super().state, snapshot=self._snapshot)
 
     def _inside(self, path: str) -> str:
         """A caller's path, absolute. The other gateway resolves links, and never leaves its own session."""
         if not path:
-            raise path_required()
+            raise errors.path_required()
         full = path if path.startswith("/") else f"{self._top}/{path}"
         full = "/".join(part for part in full.split("/") if part != ".")
         if seen_from(self._top, full) is None or ".." in full.split("/"):
-            raise outside(path, self.id)
+            raise errors.outside(path, self.id)
         return full
 
     async def _call(self, method: str, path: str, what: str, **fields: Any) -> Any:
@@ -205,14 +190,14 @@ class HatchwaySession(RunnerSession):
     async def _ask(self, method: str, path: str, what: str, **fields: Any) -> Reply:
         reply = await ask(self._client, method, f"/v1/sessions/{encode_segment(self.id)}{path}", **fields)
         if reply.status == 404 and read_code(reply) == "SESSION_NOT_FOUND":
-            self.is_closed = True  # somebody deleted it there: the next use makes a fresh one
+            self.is_closed = True  # it was deleted there: the next use makes a fresh one
             self.provider._sessions.pop(self.id, None)
-            raise stale(self.id)
+            raise errors.stale(self.id)
         if reply.status >= 400:
             raise translate_refusal(reply.status, what)
         return reply
 
-    async def _execute(self, command: Command, output: Output, ending: Ending) -> int | None:
+    async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
         cwd = self._inside(command.cwd or ".")
         files: dict[str, bytes] = {}
         for name in command.args[:1]:
@@ -239,7 +224,7 @@ class HatchwaySession(RunnerSession):
         code = done.get("exit_code")
         return code if isinstance(code, int) else int(done["status"] != "ok")
 
-    async def _run(self, program: Program, command: Command, ending: Ending, output: Output) -> dict[str, Any]:
+    async def _run(self, program: Program, command: wire.Command, ending: Ending, output: Output) -> dict[str, Any]:
         """Start a run, follow it until it has ended, and cancel it when asked to. The result of the run."""
         body: dict[str, Any] = {"language": program.language.value, "code": program.code}
         body |= {"stdin": program.stdin} if program.stdin else {}
@@ -254,7 +239,7 @@ class HatchwaySession(RunnerSession):
             following.cancel()
             await asyncio.wait([following])
         if read_field(seen, "state") == "waiting":
-            raise busy("the command waits for an approval at the other gateway")
+            raise errors.busy("the command waits for an approval at the other gateway")
         read_field(read_field(seen, "result"), "status")
         return dict(seen["result"])
 
@@ -296,28 +281,18 @@ class HatchwaySession(RunnerSession):
     async def _write(self, path: str, contents: bytes) -> None:
         await self._call("PUT", f"/files{quote(self._inside(path))}", path, body=contents)
 
-    async def export_artifact(self, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
-        self._check_open()
-        check_path(request.path)
-        contents = await (self._archive(request.path, permitted) if request.recursive else self._read(request.path))
-        return await keep(request, contents, self.provider.blobs)
-
     async def _archive(self, path: str, permitted: Permitted) -> bytes:
         found = (await self._ask("GET", f"/archive?path={quote(self._inside(path), safe='')}", path)).body
         try:
             return await asyncio.to_thread(repack, found, permitted)
         except tarfile.TarError:
-            raise unavailable("the other gateway gave an archive that cannot be read") from None
+            raise errors.unavailable("the other gateway gave an archive that cannot be read") from None
 
-    async def snapshot(self) -> SnapshotRef | None:
+    async def snapshot(self) -> wire.SnapshotRef | None:
         self._check_open()
         made = await self._call("POST", "/snapshots", "snapshot", json={})
-        self._snapshot = SnapshotRef(provider_id=self.provider.id, snapshot_id=read_id(made))
+        self._snapshot = wire.SnapshotRef(provider_id=self.provider.id, snapshot_id=read_id(made))
         return self._snapshot
-
-    async def detach(self) -> SessionState:
-        """The session stays at the other gateway; closing this gateway does not end it."""
-        return await super().detach()
 
     async def _close(self) -> None:
         self.provider._sessions.pop(self.id, None)

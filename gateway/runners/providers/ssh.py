@@ -25,34 +25,14 @@ import asyncssh
 
 from gateway.egress.http1_exchange import Reader, Writer
 from gateway.errors import NotFound
-from gateway.runners import beneath
-from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
-from gateway.runners.bindings import check_binding, host_path_of, refusal, seen_from
+from gateway.runners import beneath, errors, wire
+from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, pack
+from gateway.runners.bindings import check_binding, locate_workspace, refusal, seen_from
 from gateway.runners.command_output import STDERR, STDOUT, Output
-from gateway.runners.errors import (
-    invalid,
-    not_exposed,
-    outside,
-    path_required,
-    stale,
-    unavailable,
-    unsupported,
-)
-from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of
+from gateway.runners.interface import Ending, Provider, RunnerSession, read_config
 from gateway.runners.manifests import check_manifest, read_entries
 from gateway.runners.providers.ssh_channel import Channel
 from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config, reference
-from gateway.runners.wire import (
-    MAX_FILE_BYTES,
-    Artifact,
-    ArtifactRequest,
-    Binding,
-    Command,
-    Destination,
-    Manifest,
-    RunnerCapabilities,
-    SessionState,
-)
 
 _KEYS = ("host", "port", "username", "root", "host_key", "identity")
 _SOURCE = Path(beneath.__file__).read_text("utf-8")
@@ -80,7 +60,7 @@ _DRAIN_SECONDS = 0.5
 
 class Ssh(Provider):
     id = "ssh"
-    capabilities = RunnerCapabilities(
+    capabilities = wire.RunnerCapabilities(
         command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=False, cancellation=True,
         artifact_export=True, detachable=True, streaming=True,
     )  # fmt: skip
@@ -102,33 +82,33 @@ class Ssh(Provider):
     def setup_hint(self) -> str | None:
         return None if self.hosts else "ssh needs a list of hosts that may be reached, and Python 3 on each of them"
 
-    def validate_destination(self, destination: Destination) -> None:
+    def validate_destination(self, destination: wire.Destination) -> None:
         check_config(destination.config)
-        config = config_of(destination, *_KEYS)
+        config = read_config(destination, *_KEYS)
         for key in ("host", "username", "root", "host_key"):
             if not isinstance(config.get(key), str) or not config[key] or "\0" in config[key]:
-                raise invalid(f"config.{key} is required")
+                raise errors.invalid(f"config.{key} is required")
         port = config.get("port", 22)
         if not isinstance(port, int) or not 1 <= port <= 65535:
-            raise invalid("config.port must be from 1 to 65535")
+            raise errors.invalid("config.port must be from 1 to 65535")
         if not config["root"].startswith("/"):
-            raise invalid("config.root must be an absolute path")
+            raise errors.invalid("config.root must be an absolute path")
         if reference(config, "identity") is None:
-            raise invalid("config.identity names the private key by reference")
+            raise errors.invalid("config.identity names the private key by reference")
         # THREAT[TM-RUN-REACH]: a destination must not choose which machines of our network are talked to.
         if not any(fnmatch.fnmatchcase(config["host"], pattern) for pattern in self.hosts):
-            raise unsupported("this gateway does not reach that host over ssh", "its operator lists the hosts")
+            raise errors.unsupported("this gateway does not reach that host over ssh", "its operator lists the hosts")
         check_manifest(destination, self.capabilities)
 
-    async def create(self, destination: Destination, binding: Binding | None = None) -> SshSession:
+    async def create(self, destination: wire.Destination, binding: wire.Binding | None = None) -> SshSession:
         self.validate_destination(destination)
-        config = config_of(destination, *_KEYS)
+        config = read_config(destination, *_KEYS)
         workspace, read_roots = config["root"], []
         if binding is not None:
             check_binding(binding)
-            workspace, read_roots = host_path_of(binding.workspace, config["root"]), list(binding.read_roots)
+            workspace, read_roots = locate_workspace(binding.workspace, config["root"]), list(binding.read_roots)
             if seen_from(config["root"], workspace) is None:
-                raise outside(binding.workspace, "of this destination")
+                raise errors.outside(binding.workspace, "of this destination")
         connection = await self._connect(config)
         session = SshSession(self, destination, f"ssh-{next(self._numbers)}", connection, workspace, read_roots)
         session.called = binding.workspace if binding is not None else workspace
@@ -148,7 +128,7 @@ class Ssh(Provider):
             identity = asyncssh.import_private_key(value)
             pinned = asyncssh.import_public_key(config["host_key"])
         except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError):
-            raise invalid("the host key or the private key of the destination cannot be read") from None
+            raise errors.invalid("the host key or the private key of the destination cannot be read") from None
         try:
             return await asyncssh.connect(
                 config["host"], config.get("port", 22), username=config["username"], client_keys=[identity],
@@ -157,12 +137,14 @@ class Ssh(Provider):
             )  # fmt: skip
         except (OSError, asyncssh.Error) as error:
             # THREAT[TM-RUN-LEAK]: the text of the error may name addresses and keys; its class says enough.
-            raise unavailable(f"the ssh host cannot be reached ({type(error).__name__})") from None
+            raise errors.unavailable(f"the ssh host cannot be reached ({type(error).__name__})") from None
 
-    async def resume(self, destination: Destination, state: SessionState, binding: Binding | None = None) -> SshSession:
+    async def resume(
+        self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None = None
+    ) -> SshSession:
         session = self._sessions.get(state.session_id)
         if session is None or session.is_closed or session.is_lost or session.destination.id != state.destination_id:
-            raise stale(state.session_id)
+            raise errors.stale(state.session_id)
         return session
 
     async def close(self) -> None:
@@ -176,7 +158,7 @@ class SshSession(RunnerSession):
     def __init__(
         self,
         provider: Ssh,
-        destination: Destination,
+        destination: wire.Destination,
         session_id: str,
         connection: asyncssh.SSHClientConnection,
         workspace: str,
@@ -194,14 +176,14 @@ class SshSession(RunnerSession):
     def is_lost(self) -> bool:
         return self._connection.is_closed()
 
-    async def open(self, manifest: Manifest) -> None:
+    async def open(self, manifest: wire.Manifest) -> None:
         try:
             await self._far("files", self._workspace, ".", ".")
         except NotFound:
-            raise unavailable("config.root is not a directory at the ssh host") from None
+            raise errors.unavailable("config.root is not a directory at the ssh host") from None
         for seed in await asyncio.to_thread(lambda: list(read_entries(manifest, self.provider.sources, self.provider.id))):
             if not seed.writable:
-                raise unsupported("read-only manifest entries are not supported by provider ssh")
+                raise errors.unsupported("read-only manifest entries are not supported by provider ssh")
             await self._write(seed.target, seed.contents)
 
     # The far end
@@ -210,7 +192,7 @@ class SshSession(RunnerSession):
         try:
             _, channel = await self._connection.create_session(lambda: Channel(output), line, encoding=None)
         except (OSError, asyncssh.Error):
-            raise unavailable("the ssh connection is lost", "a fresh session is made at the next use") from None
+            raise errors.unavailable("the ssh connection is lost", "a fresh session is made at the next use") from None
         assert isinstance(channel, Channel)
         self._channels.add(channel)
         channel.give(stdin)
@@ -218,7 +200,7 @@ class SshSession(RunnerSession):
 
     async def _far(self, verb: str, root: str, below: str, path: str, contents: bytes = b"") -> bytes:
         """Ask the helper at the far end, which is started once."""
-        request = {"verb": verb, "root": root, "path": below, "limit": MAX_FILE_BYTES, "size": len(contents)}
+        request = {"verb": verb, "root": root, "path": below, "limit": wire.MAX_FILE_BYTES, "size": len(contents)}
         async with self._asking:
             try:
                 if self._helper is None:
@@ -226,10 +208,10 @@ class SshSession(RunnerSession):
                     self._helper = await self._connection.create_process(line, encoding=None)
                 self._helper.stdin.write(json.dumps(request).encode() + b"\n" + contents)
                 head = json.loads(await self._helper.stdout.readline() or b"{}")
-                answer = await self._helper.stdout.readexactly(min(head["size"], 2 * MAX_FILE_BYTES))
+                answer = await self._helper.stdout.readexactly(min(head["size"], 2 * wire.MAX_FILE_BYTES))
             except (OSError, asyncssh.Error, ValueError, KeyError, asyncio.IncompleteReadError):
                 self._helper = None
-                raise unavailable("the ssh host does not answer", "is python3 there? is the connection up?") from None
+                raise errors.unavailable("the ssh host does not answer", "is python3 there? is the connection up?") from None
             except asyncio.CancelledError:
                 self._drop_helper()
                 raise
@@ -238,16 +220,16 @@ class SshSession(RunnerSession):
         return answer
 
     def _drop_helper(self) -> None:
-        """What it would answer next belongs to a question nobody asks any more."""
+        """What it would answer next belongs to a question that is no longer asked."""
         if self._helper is not None:
             self._helper.close()
             self._helper = None
 
     def _choose(self, path: str, writing: bool) -> tuple[str, str]:
         if not path:
-            raise path_required()
+            raise errors.path_required()
         if "\0" in path or len(path) > 4096:
-            raise invalid("path must be text without NUL of at most 4096 characters")
+            raise errors.invalid("path must be text without NUL of at most 4096 characters")
         if not path.startswith("/"):
             return self._workspace, path
         named = seen_from(self.called, path)
@@ -257,11 +239,11 @@ class SshSession(RunnerSession):
             below = seen_from(root, path)
             if below is not None:
                 return root, below
-        raise outside(path, self.id)
+        raise errors.outside(path, self.id)
 
     # Commands
 
-    async def _execute(self, command: Command, output: Output, ending: Ending) -> int | None:
+    async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
         root, cwd = self._choose(command.cwd or ".", True)
         mark = f"HATCHWAY_COMMAND={secrets.token_hex(16)}"
         env = {**dict(command.env), "HATCHWAY_COMMAND": mark.partition("=")[2]}
@@ -306,33 +288,28 @@ class SshSession(RunnerSession):
         root, below = self._choose(path, True)
         await self._far("write", root, below, path, contents)
 
-    async def export_artifact(self, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
-        self._check_open()
-        check_path(request.path)
-        if not request.recursive:
-            return await keep(request, await self._read(request.path), self.provider.blobs)
-        root, below = self._choose(request.path, False)
-        listed = (await self._far("files", root, below, request.path)).decode("utf-8", "surrogateescape")
+    async def _archive(self, path: str, permitted: Permitted) -> bytes:
+        root, below = self._choose(path, False)
+        listed = (await self._far("files", root, below, path)).decode("utf-8", "surrogateescape")
         names = [name for name in listed.split("\0") if name and permitted(name)]
-        found = [(name, await self._read(f"{request.path}/{name}")) for name in names]
-        return await keep(request, await asyncio.to_thread(pack, found), self.provider.blobs)
+        return await asyncio.to_thread(pack, [(name, await self._read(f"{path}/{name}")) for name in names])
 
     # Ports
 
     async def dial(self, port: int) -> tuple[Reader, Writer]:
         self._check_open()
         if port not in self.ports:
-            raise not_exposed(port)
+            raise errors.not_exposed(port)
         line = "exec " + shlex.join(["python3", "-I", "-c", _LISTENS, str(port)])
         probe = await self._start(line, b"", Output(0))
         exit_code = await probe.ended
         self._channels.discard(probe)
         if exit_code != 0:
-            raise unavailable(f"nothing of this session listens on port {port}")
+            raise errors.unavailable(f"nothing of this session listens on port {port}")
         try:
             reader, writer = await self._connection.open_connection("127.0.0.1", port, encoding=None)
         except (OSError, asyncssh.Error):
-            raise unavailable(f"nothing of this session listens on port {port}") from None
+            raise errors.unavailable(f"nothing of this session listens on port {port}") from None
         return reader, writer
 
     async def _close(self) -> None:

@@ -14,7 +14,7 @@ import asyncssh
 from gateway.runners.command_output import STDERR, STDOUT, Output
 
 _SLOW_SECONDS: Final = 0.01
-"""How long a channel that nobody wants more of is not read."""
+"""How long a channel whose output is full is not read."""
 
 
 class Channel(asyncssh.SSHClientSession[bytes]):

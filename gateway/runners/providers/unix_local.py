@@ -25,29 +25,17 @@ from typing import Any
 
 from gateway.egress import Egress
 from gateway.egress.http1_exchange import Reader, Writer
-from gateway.runners import beneath
-from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
-from gateway.runners.bindings import Root, Roots, check_binding, host_path_of, refusal, seen_from
+from gateway.runners import beneath, wire
+from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, pack
+from gateway.runners.bindings import Root, Roots, check_binding, locate_workspace, refusal, seen_from
 from gateway.runners.command_output import Output
 from gateway.runners.errors import invalid, not_exposed, outside, stale, unavailable, unsupported
-from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of
+from gateway.runners.interface import Ending, Provider, RunnerSession, read_config
 from gateway.runners.jail.handle import Jail, JailError
-from gateway.runners.manifests import check_manifest, mounts_of, read_entries
+from gateway.runners.manifests import check_manifest, place_mounts, read_entries
 from gateway.runners.mounts import StoreMount, volume_folder, volumes_folder
 from gateway.runners.object_stores import S3Store
 from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config
-from gateway.runners.wire import (
-    MAX_FILE_BYTES,
-    Artifact,
-    ArtifactRequest,
-    Binding,
-    Command,
-    Destination,
-    Manifest,
-    MountSupport,
-    RunnerCapabilities,
-    SessionState,
-)
 from sandbox.confinement import landlock
 
 PROGRAMS = (
@@ -105,9 +93,9 @@ class UnixLocal(Provider):
         self.allow_network, self.jail = allow_network, jail
         self.limits = {**LIMITS, **jail.limits}
         self.http, self.secrets, self.blobs = http, secrets or NoSecrets(), blobs or MemoryBlobs()
-        self.capabilities = RunnerCapabilities(
+        self.capabilities = wire.RunnerCapabilities(
             command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=False, cancellation=True,
-            artifact_export=True, mounts=MountSupport(provider_native=True, s3=http is not None),
+            artifact_export=True, mounts=wire.MountSupport(provider_native=True, s3=http is not None),
             pausable=True, detachable=True, streaming=True,
         )  # fmt: skip
         self._numbers = itertools.count(1)
@@ -120,9 +108,9 @@ class UnixLocal(Provider):
             return None
         return f"unix-local needs a kernel with Landlock ABI {self.jail.least_abi}; this one has {found}"
 
-    def validate_destination(self, destination: Destination) -> None:
+    def validate_destination(self, destination: wire.Destination) -> None:
         check_config(destination.config)
-        config = config_of(destination, "root", "network")
+        config = read_config(destination, "root", "network")
         root = config.get("root", str(self.base))
         if not isinstance(root, str) or not root.startswith("/"):
             raise invalid("config.root must be an absolute path")
@@ -134,7 +122,7 @@ class UnixLocal(Provider):
             raise unsupported("this gateway gives unix-local commands no network", "its operator can allow it")
         check_manifest(destination, self.capabilities)
 
-    async def create(self, destination: Destination, binding: Binding | None = None) -> UnixLocalSession:
+    async def create(self, destination: wire.Destination, binding: wire.Binding | None = None) -> UnixLocalSession:
         self.validate_destination(destination)
         if self.setup_hint:
             raise unavailable("unix-local cannot jail commands on this machine", self.setup_hint)
@@ -150,16 +138,18 @@ class UnixLocal(Provider):
         self._sessions[session.id] = session
         return session
 
-    def _roots(self, destination: Destination, binding: Binding | None) -> tuple[Root, list[Root]]:
-        path = config_of(destination, "root", "network").get("root", str(self.base))
+    def _roots(self, destination: wire.Destination, binding: wire.Binding | None) -> tuple[Root, list[Root]]:
+        path = read_config(destination, "root", "network").get("root", str(self.base))
         root = Root.open(path, [self.base], writable=True)
         if binding is None:
             return root, []
-        place = host_path_of(binding.workspace, root.host_path)
+        place = locate_workspace(binding.workspace, root.host_path)
         workspace = Root.open(place, [Path(root.host_path)], writable=True, prefix=binding.workspace)
-        return workspace, [Root.open(one, self.read_bases, writable=False) for one in binding.read_roots]
+        return workspace, [Root.open(path, self.read_bases, writable=False) for path in binding.read_roots]
 
-    async def resume(self, destination: Destination, state: SessionState, binding: Binding | None = None) -> UnixLocalSession:
+    async def resume(
+        self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None = None
+    ) -> UnixLocalSession:
         session = self._sessions.get(state.session_id)
         if session is None or session.is_closed or session.destination.id != state.destination_id:
             raise stale(state.session_id)
@@ -173,7 +163,9 @@ class UnixLocal(Provider):
 class UnixLocalSession(RunnerSession):
     provider: UnixLocal
 
-    def __init__(self, provider: UnixLocal, destination: Destination, session_id: str, roots: tuple[Root, list[Root]]) -> None:
+    def __init__(
+        self, provider: UnixLocal, destination: wire.Destination, session_id: str, roots: tuple[Root, list[Root]]
+    ) -> None:
         super().__init__(provider, destination, session_id)
         self.roots = Roots(roots[0], session_id, roots[1])
         self._home = Path(tempfile.mkdtemp(prefix="hatchway-runner-"))
@@ -182,7 +174,7 @@ class UnixLocalSession(RunnerSession):
         self._jail: Jail | None = None
         self._starting = asyncio.Lock()
 
-    async def open(self, manifest: Manifest) -> None:
+    async def open(self, manifest: wire.Manifest) -> None:
         """Entries and mounts."""
         for folder in ("tmp", "readonly"):
             (self._home / folder).mkdir()
@@ -196,7 +188,7 @@ class UnixLocalSession(RunnerSession):
                 (place / "file").write_bytes(seed.contents)
                 self._link(seed.target, str(place / "file"))
                 self.roots.mount(seed.target, str(place), False, "file")
-        for path, mount in mounts_of(manifest):
+        for path, mount in place_mounts(manifest):
             if mount.intent.kind == "s3":
                 assert self.provider.http is not None
                 await self._fill(
@@ -241,7 +233,7 @@ class UnixLocalSession(RunnerSession):
 
     # Commands
 
-    async def _started(self) -> Jail:
+    async def _start(self) -> Jail:
         async with self._starting:
             if self._jail is not None and self._jail.is_gone:
                 await self._jail.close()
@@ -249,7 +241,7 @@ class UnixLocalSession(RunnerSession):
             if self._jail is None:
                 writable = [self.roots.workspace, *(mount for mount in self.roots.mounts if mount.writable)]
                 readable = [*self.roots.read_roots, *(mount for mount in self.roots.mounts if not mount.writable)]
-                config = config_of(self.destination, "root", "network")
+                config = read_config(self.destination, "root", "network")
                 temporary = os.open(self._home / "tmp", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
                 settings: dict[str, Any] = {
                     "network": bool(config.get("network", False)),
@@ -268,15 +260,15 @@ class UnixLocalSession(RunnerSession):
                     os.close(temporary)
             return self._jail
 
-    async def _execute(self, command: Command, output: Output, ending: Ending) -> int | None:
+    async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
         cwd = await asyncio.to_thread(self.roots.open_directory, command.cwd)
         try:
-            jail = await self._started()
+            jail = await self._start()
             own = {"PATH": _PATH, "HOME": self.roots.workspace.host_path, "TMPDIR": str(self._home / "tmp"), "LANG": "C.UTF-8"}
             spec = {
                 "argv": [command.program, *command.args],
                 "env": {**own, **dict(command.env)},
-                "limits": self._lowered(command),
+                "limits": self._lower_limits(command),
             }
             running = await jail.run(spec, cwd, command.stdin.encode("utf-8", "surrogateescape"), output)
         except JailError:
@@ -293,7 +285,7 @@ class UnixLocalSession(RunnerSession):
         await self._flush()
         return exit_code
 
-    def _lowered(self, command: Command) -> dict[str, int]:
+    def _lower_limits(self, command: wire.Command) -> dict[str, int]:
         most, asked = self.provider.limits, {}
         if command.cpu_ms is not None:
             asked["cpu"] = min(most["cpu"], max(1, -(-command.cpu_ms // 1000)))
@@ -320,30 +312,24 @@ class UnixLocalSession(RunnerSession):
 
     async def _flush(self) -> None:
         for store in self._stores:
-            await store.flush(lambda path=store.path: self._files_of(path))  # type: ignore[misc]
+            await store.flush(lambda path=store.path: self._read_files(path))  # type: ignore[misc]
 
-    def _files_of(self, path: str) -> dict[str, bytes]:
+    def _read_files(self, path: str) -> dict[str, bytes]:
         root = self.roots.workspace.descriptor
         found = {}
         try:
             for name in beneath.files(root, path):
-                found[name] = beneath.read(root, f"{path}/{name}", MAX_FILE_BYTES)
+                found[name] = beneath.read(root, f"{path}/{name}", wire.MAX_FILE_BYTES)
         except beneath.Refused as refused:
             if refused.kind != "missing":
                 raise refusal(refused, path, self.id) from None
         return found
 
-    async def export_artifact(self, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
-        self._check_open()
-        check_path(request.path)
-
+    async def _archive(self, path: str, permitted: Permitted) -> bytes:
         def collect() -> bytes:
-            if not request.recursive:
-                return self.roots.read(request.path)
-            names = filter(permitted, self.roots.files(request.path))
-            return pack((name, self.roots.read(f"{request.path}/{name}")) for name in names)
+            return pack((name, self.roots.read(f"{path}/{name}")) for name in filter(permitted, self.roots.files(path)))
 
-        return await keep(request, await asyncio.to_thread(collect), self.provider.blobs)
+        return await asyncio.to_thread(collect)
 
     # Ports
 

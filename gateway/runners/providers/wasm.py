@@ -21,30 +21,18 @@ import msgspec
 
 from gateway.egress import Egress
 from gateway.errors import GatewayError, NotFound
-from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
+from gateway.runners import wire
+from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, pack
 from gateway.runners.bindings import check_binding, seen_from
 from gateway.runners.command_output import STDERR, Output
 from gateway.runners.errors import absent, invalid, outside, read_only, stale, unavailable, unsupported
-from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of, taking_turn
-from gateway.runners.manifests import check_manifest, mounts_of, read_entries
+from gateway.runners.interface import Ending, Provider, RunnerSession, read_config, taking_turn
+from gateway.runners.manifests import check_manifest, place_mounts, read_entries
 from gateway.runners.mounts import StoreMount, volume_folder
 from gateway.runners.object_stores import FolderStore, ObjectStore, S3Store
 from gateway.runners.providers.command_lines import NO_RESULT, dropped_bytes, parse, preparation
 from gateway.runners.providers.wasm_workspace import WORKSPACE, Workspace
 from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config
-from gateway.runners.wire import (
-    Artifact,
-    ArtifactRequest,
-    Binding,
-    Command,
-    Destination,
-    Manifest,
-    Mount,
-    MountSupport,
-    RunnerCapabilities,
-    SessionState,
-    SnapshotRef,
-)
 from sandbox.encoding.sealing import LOCAL_TENANT, Keys
 from sandbox.engine.limits import Cancel, lower
 from sandbox.errors import RequestError
@@ -89,33 +77,33 @@ class Wasm(Provider):
         self.tenant, self.keys = tenant, keys or Keys.of(random.token_bytes(32))
         self.blobs, self.limits, self.files = blobs or MemoryBlobs(), limits, files or VfsLimits()
         self.sources, self.volumes, self.http, self.secrets = sources, volumes, http, secrets or NoSecrets()
-        self.capabilities = RunnerCapabilities(
+        self.capabilities = wire.RunnerCapabilities(
             command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
-            artifact_export=True, mounts=MountSupport(s3=http is not None, provider_native=volumes is not None),
+            artifact_export=True, mounts=wire.MountSupport(s3=http is not None, provider_native=volumes is not None),
             pausable=False, detachable=True, streaming=True,
         )  # fmt: skip
         self._threads = ThreadPoolExecutor(threads, "hatchway-runner")
         self._sessions: dict[str, WasmSession] = {}
 
-    def validate_destination(self, destination: Destination) -> None:
+    def validate_destination(self, destination: wire.Destination) -> None:
         check_config(destination.config)
-        self.limits_of(destination)
+        self.choose_limits(destination)
         check_manifest(destination, self.capabilities)
 
-    def limits_of(self, destination: Destination) -> SessionLimits:
-        asked = config_of(destination, "limits").get("limits", {})
+    def choose_limits(self, destination: wire.Destination) -> SessionLimits:
+        asked = read_config(destination, "limits").get("limits", {})
         try:
             return lower(self.limits, msgspec.convert({**msgspec.structs.asdict(self.limits), **asked}, SessionLimits))
         except (msgspec.ValidationError, TypeError):
             raise invalid("config.limits holds numbers: memory_mb, cpu_ms, wall_ms, …") from None
 
-    async def create(self, destination: Destination, binding: Binding | None = None) -> WasmSession:
+    async def create(self, destination: wire.Destination, binding: wire.Binding | None = None) -> WasmSession:
         self.validate_destination(destination)
         session = self._open(destination, images.files(), binding)
         await session.seed(check_manifest(destination, self.capabilities))
         return session
 
-    def _open(self, destination: Destination, files: Checkpoint, binding: Binding | None) -> WasmSession:
+    def _open(self, destination: wire.Destination, files: Checkpoint, binding: wire.Binding | None) -> WasmSession:
         if binding is not None:
             check_binding(binding)
             if binding.workspace != WORKSPACE and not binding.workspace.startswith(WORKSPACE + "/"):
@@ -124,7 +112,9 @@ class Wasm(Provider):
         self._sessions[session.id] = session
         return session
 
-    async def resume(self, destination: Destination, state: SessionState, binding: Binding | None = None) -> WasmSession:
+    async def resume(
+        self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None = None
+    ) -> WasmSession:
         """The living session, or a new one from the state's snapshot."""
         session = self._sessions.get(state.session_id)
         if session is not None and not session.is_closed and session.destination.id == state.destination_id:
@@ -136,16 +126,16 @@ class Wasm(Provider):
         except NotFound:
             raise stale(state.session_id) from None
 
-        def thawed() -> Checkpoint:
+        def restore() -> Checkpoint:
             return thaw(open_snapshot(blob, self.keys, tenant=self.tenant, files=self.files), files=self.files).files
 
         try:
-            files = await asyncio.to_thread(thawed)
+            files = await asyncio.to_thread(restore)
         except RequestError as refused:
             raise unavailable("the snapshot cannot be restored", refused.error.code) from None
         return self._open(destination, files, binding)
 
-    async def discard(self, destination: Destination, state: SessionState) -> None:
+    async def discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
         if state.snapshot is not None and state.snapshot.provider_id == self.id:
             await self.blobs.delete(state.snapshot.snapshot_id)
 
@@ -159,27 +149,27 @@ class WasmSession(RunnerSession):
     provider: Wasm
 
     def __init__(
-        self, provider: Wasm, destination: Destination, session_id: str, files: Checkpoint, binding: Binding | None
+        self, provider: Wasm, destination: wire.Destination, session_id: str, files: Checkpoint, binding: wire.Binding | None
     ) -> None:
         super().__init__(provider, destination, session_id)
         self._binding = binding
-        self._limits = provider.limits_of(destination)
+        self._limits = provider.choose_limits(destination)
         self._files = files
         self._turn = asyncio.Lock()
         self._stores: list[StoreMount] = []
-        self._snapshot: SnapshotRef | None = None
+        self._snapshot: wire.SnapshotRef | None = None
 
     @property
-    def state(self) -> SessionState:
+    def state(self) -> wire.SessionState:
         return msgspec.structs.replace(super().state, snapshot=self._snapshot)
 
-    async def seed(self, manifest: Manifest) -> None:
+    async def seed(self, manifest: wire.Manifest) -> None:
         place = self._workspace()
         if self._binding is not None:
             place.vfs.mkdir(self._binding.workspace, parents=True, exist_ok=True)
         for seed in await asyncio.to_thread(lambda: list(read_entries(manifest, self.provider.sources, self.provider.id))):
             place.write(seed.target, seed.contents, readonly=not seed.writable)
-        for path, mount in mounts_of(manifest):
+        for path, mount in place_mounts(manifest):
             store = StoreMount(path, self._store(mount), mount.read_only)
 
             async def put(key: str, contents: bytes, path: str = path, readonly: bool = mount.read_only) -> None:
@@ -190,7 +180,7 @@ class WasmSession(RunnerSession):
             self._stores.append(store)
         self._files = place.vfs.checkpoint()
 
-    def _store(self, mount: Mount) -> ObjectStore:
+    def _store(self, mount: wire.Mount) -> ObjectStore:
         if mount.intent.kind == "s3":
             assert self.provider.http is not None
             return S3Store(mount.intent, self.provider.http, self.provider.secrets)
@@ -206,7 +196,7 @@ class WasmSession(RunnerSession):
 
     # Commands
 
-    async def _execute(self, command: Command, output: Output, ending: Ending) -> int | None:
+    async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
         loop = asyncio.get_running_loop()
         cancel = Cancel()
         asked = asyncio.ensure_future(ending.event.wait())
@@ -230,7 +220,7 @@ class WasmSession(RunnerSession):
         return _exit_code(done, output, ending)
 
     def _run(
-        self, place: Workspace, command: Command, cancel: Cancel, write: Callable[[int, bytes], None]
+        self, place: Workspace, command: wire.Command, cancel: Cancel, write: Callable[[int, bytes], None]
     ) -> tuple[RunResult, Checkpoint | None]:
         """On a thread: a fresh session over the files, the preparation and the program; the files it leaves."""
         cwd = place.top if command.cwd is None else place.directory(command.cwd)
@@ -285,7 +275,7 @@ class WasmSession(RunnerSession):
         async with self._turn:
             place = self._workspace()
             below = seen_from(place.top, posixpath.normpath(posixpath.join(place.top, path)))
-            if any(one.read_only and seen_from(f"/{one.path}", f"/{below}") is not None for one in self._stores):
+            if any(store.read_only and seen_from(f"/{store.path}", f"/{below}") is not None for store in self._stores):
                 raise read_only(path)
             place.write(path, contents)
             self._files = place.vfs.checkpoint()
@@ -293,9 +283,9 @@ class WasmSession(RunnerSession):
 
     async def _flush(self) -> None:
         for store in self._stores:
-            await store.flush(lambda path=store.path: self._files_of(path))  # type: ignore[misc]
+            await store.flush(lambda path=store.path: self._read_files(path))  # type: ignore[misc]
 
-    def _files_of(self, path: str) -> dict[str, bytes]:
+    def _read_files(self, path: str) -> dict[str, bytes]:
         try:
             return dict(self._workspace().files(path))
         except GatewayError as refused:
@@ -303,25 +293,20 @@ class WasmSession(RunnerSession):
                 return {}
             raise
 
-    async def export_artifact(self, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
-        self._check_open()
-        check_path(request.path)
+    async def _archive(self, path: str, permitted: Permitted) -> bytes:
         place = self._workspace()
-        contents = await asyncio.to_thread(
-            lambda: pack(place.files(request.path, permitted)) if request.recursive else place.read(request.path)
-        )
-        return await keep(request, contents, self.provider.blobs)
+        return await asyncio.to_thread(lambda: pack(place.files(path, permitted)))
 
     # Snapshots and forks
 
-    async def snapshot(self) -> SnapshotRef | None:
+    async def snapshot(self) -> wire.SnapshotRef | None:
         self._check_open()
         state = SandboxState(Language.SHELL, self._files, 0)
         origin = Origin("runner", self._limits)
         blob = await asyncio.to_thread(save, state, origin, self.provider.keys, tenant=self.provider.tenant)
         before = self._snapshot
-        self._snapshot = SnapshotRef(provider_id=self.provider.id, snapshot_id=await self.provider.blobs.put(blob))
-        if before is not None and before != self._snapshot:  # a state has one; nobody could ask for the one before
+        self._snapshot = wire.SnapshotRef(provider_id=self.provider.id, snapshot_id=await self.provider.blobs.put(blob))
+        if before is not None and before != self._snapshot:  # a state has one; no caller could ask for the one before
             await self.provider.blobs.delete(before.snapshot_id)
         return self._snapshot
 

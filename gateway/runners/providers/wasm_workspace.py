@@ -9,17 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gateway.errors import GatewayError
+from gateway.runners import errors
 from gateway.runners.artifacts import Permitted, everything
-from gateway.runners.errors import (
-    absent,
-    invalid,
-    not_a_file,
-    outside,
-    path_required,
-    read_only,
-    too_large,
-    unavailable,
-)
 from gateway.runners.wire import MAX_FILE_BYTES
 from sandbox.filesystem import errnos
 from sandbox.filesystem.inodes import Directory
@@ -36,7 +27,7 @@ class Workspace:
     def path(self, path: str, *, writing: bool = False) -> str:
         """The absolute path, if what it leads to is in the workspace; for reads also in a read root."""
         if not path:
-            raise path_required()
+            raise errors.path_required()
         full = path if path.startswith("/") else f"{self.top}/{path}"
         roots = (self.top,) if writing else (self.top, *self.read_roots)
         try:
@@ -47,7 +38,7 @@ class Workspace:
         while parent not in allowed:
             node = self.vfs.nodes[parent]
             if parent == ROOT or not isinstance(node, Directory):
-                raise outside(path, self.top)
+                raise errors.outside(path, self.top)
             parent = node.parent
         return full
 
@@ -71,11 +62,11 @@ class Workspace:
         try:
             known = self.vfs.stat(full)
             if known.kind != "file":
-                raise not_a_file(path)
+                raise errors.not_a_file(path)
             if known.nlink > 1:
-                raise not_a_file(path, "has other names (hard links), which may lie outside")
+                raise errors.not_a_file(path, "has other names (hard links), which may lie outside")
             if known.size_bytes > MAX_FILE_BYTES:
-                raise too_large(f"path {path[:200]}", MAX_FILE_BYTES)
+                raise errors.too_large(f"path {path[:200]}", MAX_FILE_BYTES)
             return self.vfs.read_file(full)
         except VfsError as error:
             raise _refusal(error, path, self.top) from None
@@ -84,7 +75,7 @@ class Workspace:
         full = self.path(path, writing=True)
         try:
             if self.vfs.exists(full) and self.vfs.stat(full).kind != "file":
-                raise not_a_file(path)
+                raise errors.not_a_file(path)
             self.vfs.write_file(full, contents, readonly=readonly)
         except VfsError as error:
             raise _refusal(error, path, self.top) from None
@@ -110,15 +101,15 @@ class Workspace:
 
 def _refusal(error: VfsError, path: str, top: str) -> GatewayError:
     if error.errno in (errnos.ENOENT, errnos.ENOTDIR, errnos.ENAMETOOLONG):
-        return absent(path)
+        return errors.absent(path)
     if error.errno in (errnos.EROFS, errnos.EACCES, errnos.EPERM):
-        return read_only(path)
+        return errors.read_only(path)
     if error.errno == errnos.ELOOP:
-        return outside(path, top)
+        return errors.outside(path, top)
     if error.errno in (errnos.EFBIG, errnos.ENOSPC):
-        return too_large("the workspace", MAX_FILE_BYTES)
+        return errors.too_large("the workspace", MAX_FILE_BYTES)
     if error.errno in (errnos.EISDIR, errnos.EEXIST, errnos.ENOTEMPTY):
-        return not_a_file(path)
+        return errors.not_a_file(path)
     if error.errno in (errnos.EINVAL, errnos.EILSEQ):
-        return invalid("path must be text without NUL")
-    return unavailable("the workspace could not be used")
+        return errors.invalid("path must be text without NUL")
+    return errors.unavailable("the workspace could not be used")

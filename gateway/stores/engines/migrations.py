@@ -5,7 +5,7 @@ once. A store of a newer version than ours is refused and not touched. A step is
 which describes today's.
 
 Versions: 1, the first. 2, approvals have a column for when they expire, so that a sweep finds those that are due. 3, unfinished
-runs, snapshots that somebody keeps, and templates are found without reading all the others: a start and a new session take as
+runs, saved snapshots, and templates are found without reading all the others: a start and a new session take as
 long in an old store as in a new one.
 """
 

@@ -1,8 +1,8 @@
 """One gateway a store: what one keeps in memory would not be what another wrote.
 
-Rules: whoever serves a store owns it. Ownership is a lock that the kernel, or the database, takes back by itself when its holder
-dies, however it dies; nothing is left behind that would have to be cleaned up. Commands that only look (`hatchway audit`) need
-not own what they read. A gateway that is just ending is waited for.
+Rules: the gateway that serves a store owns it. Ownership is a lock that the kernel, or the database, takes back by itself when
+its holder dies, however it dies; nothing has to be cleaned up. Commands that only look (`hatchway audit`) need not own what they
+read. A gateway that is just ending is waited for.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def in_use() -> Unavailable:
 
 
 def own_file(path: Path) -> int:
-    """A descriptor that holds the lock beside a store's file until it is closed. Raises `Unavailable`."""
+    """A descriptor that holds the lock next to a store's file until it is closed. Raises `Unavailable`."""
     lock = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     until = time.monotonic() + PATIENCE_S
     while True:

@@ -1,11 +1,11 @@
 """The store in PostgreSQL, for gateways that share one.
 
 How: a pool of connections. A write is one transaction that begins with a lock on its tenant (an advisory lock: the tenant's
-row may not exist yet), so that writes of a tenant follow each other and those of others go on beside them. Durability is the
+row may not exist yet), so that writes of a tenant follow each other and those of others go on at the same time. Durability is the
 server's: `synchronous_commit` stays on, and is set for every connection.
 
 Rules: a connection that breaks before COMMIT was sent is tried once more; one that breaks during COMMIT is STORE_UNCERTAIN,
-because nobody can know. The pool connects anew by itself.
+because the outcome cannot be known. The pool connects again by itself.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class PostgresStore(Store):
         timeout_s: float = 30.0,
         own: bool = False,
     ) -> PostgresStore:
-        """With `own` nobody else may serve this database (`gateway.stores.engines.ownership`)."""
+        """With `own` no other gateway may serve this database (`gateway.stores.engines.ownership`)."""
         owning = Owning(url, timeout_s) if own else None
         try:
             if owning is not None:
@@ -155,7 +155,7 @@ class PostgresStore(Store):
 
 class Owning:
     """The database's lock that says who serves it, and the connection that holds it. One that was lost, because the server was
-    restarted or the network failed, is taken again before the next write; if somebody else has it by then, we write no more."""
+    restarted or the network failed, is taken again before the next write; if another gateway has it by then, we write no more."""
 
     def __init__(self, url: str, timeout_s: float) -> None:
         self._url, self._timeout_s = url, timeout_s
@@ -163,7 +163,7 @@ class Owning:
         self._taking = asyncio.Lock()
 
     async def take(self, patience_s: float = 0.0) -> None:
-        """Hold the lock. Raises `Unavailable` if somebody else does."""
+        """Hold the lock. Raises `Unavailable` if another gateway does."""
         if self._connection is not None and not self._connection.is_closed():
             return
         async with self._taking:

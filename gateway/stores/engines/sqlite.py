@@ -85,7 +85,7 @@ class SqliteStore(Store):
     async def open(
         cls, path: Path | str, *, limits: StoreLimits | None = None, create: bool = True, own: bool = False, readers: int = 4
     ) -> SqliteStore:
-        """With `own` nobody else may serve this store (`gateway.stores.engines.ownership`)."""
+        """With `own` no other gateway may serve this store (`gateway.stores.engines.ownership`)."""
         store = cls(Path(path), limits, readers)
         try:
             await asyncio.to_thread(store._prepare, create, own)
@@ -235,7 +235,7 @@ class SqliteStore(Store):
         return outcomes
 
     def _commit_one(self, connection: sqlite3.Connection, job: _Job) -> BaseException | None:
-        """Alone in its transaction: there is nobody to be kept apart from."""
+        """Alone in its transaction: no savepoint is needed."""
         assert job.make_steps is not None
         try:
             _run(connection, job.make_steps())
@@ -294,7 +294,7 @@ def _deliver(outcomes: list[tuple[_Job, BaseException | None]]) -> None:
     """Wake the callers, once for each event loop."""
     for loop in {job.done.get_loop() for job, _ in outcomes}:
         mine = [(job, error) for job, error in outcomes if job.done.get_loop() is loop]
-        # A loop that is closed has nobody left to tell.
+        # A loop that is closed has no caller left to tell.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(_settle, mine)
 

@@ -109,7 +109,7 @@ def test_tm_cap_swap_capability_declared_anew_while_a_call_is_pending_is_not_cal
         await service.add(source(lambda **given: called.append("new"), input_schema={"type": "object"}))
         decided.set()
         error = await waiting
-        assert error.code == "PERMISSION_DENIED" and "anew" in error.message and not called
+        assert error.code == "PERMISSION_DENIED" and "declared again" in error.message and not called
 
     asyncio.run(main())
 

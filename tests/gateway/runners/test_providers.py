@@ -92,7 +92,7 @@ def test_a_wasm_command_that_a_limit_ends_leaves_no_trace() -> None:
 def test_wasm_limits_of_a_destination_can_only_be_lower() -> None:
     provider = Wasm()
     asked = Destination(id="d", provider_id="wasm", config={"limits": {"memory_mb": 10**6, "cpu_ms": 100}})
-    limits = provider.limits_of(asked)
+    limits = provider.choose_limits(asked)
     assert (limits.memory_mb, limits.cpu_ms) == (provider.limits.memory_mb, 100)
     for bad in ({"limits": {"memory_mb": "much"}}, {"limits": 1}, {"other": 1}, [1]):
         with pytest.raises(BadRequest):
