@@ -23,10 +23,7 @@ FUNCTION_LINES_MAX = 60
 CONSTRUCTOR_ARGUMENTS_MAX = 10
 FOLDERS = sorted(path.parent for package in PACKAGES for path in (ROOT / package).rglob("__init__.py"))
 MODULES = sorted(
-    path
-    for package in PACKAGES
-    for path in (ROOT / package).rglob("*.py")
-    if path.name not in ("__init__.py", "__main__.py")
+    path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if path.name not in ("__init__.py", "__main__.py")
 )
 SAME_STEMS = {
     "errors": "every package and room with errors of its own draws their tree in a file of this name",
