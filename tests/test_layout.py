@@ -1,4 +1,4 @@
-"""The house keeps its shape: rooms of a readable size, tests where a reader looks for them, short functions, the glossary's words.
+"""The house keeps its shape: small rooms, tests where a reader looks for them, short functions, the glossary's words.
 
 `python -m tests.test_layout > tests/unmirrored.txt` writes the list of modules without a test file of their own.
 """
@@ -142,6 +142,19 @@ def test_the_glossary_holds() -> None:
             for hit in pattern.finditer(re.sub(r"\bTM-[A-Z-]+", "", text)):
                 found.append(f"{name(path)}:{line + text[: hit.start()].count(chr(10))}: {hit.group()}")
     assert not found, f"{len(found)} places use words that docs/glossary.md replaces:\n" + "\n".join(found[:80])
+
+
+def test_each_way_of_the_architecture_page_is_at_most_25_files_that_exist() -> None:
+    ways = (ROOT / "docs" / "architecture.md").read_text("utf-8").split("\n## ")[1:]
+    assert len(ways) == 4
+    for way in ways:
+        files = []
+        for text in re.findall(r"`([a-z0-9_/{},]+\.py)`", way):
+            before, _, rest = text.partition("{")
+            names, _, after = rest.partition("}")
+            files += [f"{before}{one}{after}" for one in names.split(",")] if rest else [text]
+        gone = [one for one in files if not (ROOT / one).exists()]
+        assert files and len(files) <= 25 and not gone, f"{way.splitlines()[0]}: {len(files)} files, gone: {gone}"
 
 
 CALLERS = "through-its-callers"
