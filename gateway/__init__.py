@@ -1,1 +1,8 @@
-"""The service around the sandbox: tenants, sessions, hooks, approvals, stores, runners, a registry, HTTP."""
+"""The service around the sandbox: many tenants, over HTTP.
+
+In reading order: `http` (the service as the network sees it), `service` (every part, constructed once), `lifecycle` (start, stop,
+retention, metrics), `runs` (one program run and its calls), `sessions` (live, evicted, persisted, restored), `hooks`, `files`,
+`policies` (policy in force), `capabilities` (what programs call), `runners` (places elsewhere), `registry` (runtimes, hosts,
+workers), `tenants`, `audit`, `stores` (what is remembered), `egress` (the one way out). The ground: `configuration`, `telemetry`,
+`events`, `records`, `shielding`, `clock`, `ids`, `errors`, `codes`.
+"""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sandbox.snapshots.recordings import Recording, replay
     from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Display, ErrorObject, Language, RunResult, RunStatus, SessionLimits, Span
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "DEFAULT_LIMITS",
     "AsyncClient",

@@ -1,0 +1,188 @@
+"""The house keeps its shape: small rooms, tests where a reader looks for them, short functions, the glossary's words.
+
+`python -m tests.test_layout > tests/unmirrored.txt` writes the list of modules without a test file of their own.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("gateway", "sandbox", "policy", "hatchway")
+MODULES_MAX = 20
+FUNCTION_LINES_MAX = 60
+CONSTRUCTOR_ARGUMENTS_MAX = 10
+FOLDERS = sorted(path.parent for package in PACKAGES for path in (ROOT / package).rglob("__init__.py"))
+MODULES = sorted(
+    path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if path.name not in ("__init__.py", "__main__.py")
+)
+SAME_STEMS = {
+    "errors": "every package and room with errors of its own draws their tree in a file of this name",
+    "wire": "the wire types of a contract stand together in a file of this name",
+    "interface": "what several implementations share",
+    "events": "the gateway's events, and the events of hooks",
+    "limits": "what a run may use, in each package",
+}
+DECLARED_TABLES = {
+    "policy/tools/commands.py:add_commands": "the commands of `hatchway policy`",
+    "gateway/http/routes/files.py:operations": "the operations on files",
+}
+"""Functions that are one declaration after the other, and may be longer than a screen."""
+UNMIRRORED = ROOT / "tests" / "unmirrored.txt"
+
+
+@cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def forbidden_words() -> list[str]:
+    """The right column of the glossary's table `say | not`."""
+    page = (ROOT / "docs" / "glossary.md").read_text("utf-8")
+    table = page.partition("| say | not |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[2] for line in table.splitlines() if line.startswith("|") and "---" not in line]
+    return [word.strip() for row in rows for word in row.split(",") if word.strip()]
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Docstrings, other string literals and comments, with their lines."""
+    for node in ast.walk(parse(path)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def mirror(path: Path) -> Path:
+    return ROOT / "tests" / path.relative_to(ROOT).parent / f"test_{path.stem}.py"
+
+
+def unmirrored() -> dict[str, str]:
+    lines = UNMIRRORED.read_text("utf-8").splitlines()
+    return dict(line.split(" ", 1) for line in lines if line and not line.startswith("#"))
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=name)
+def test_a_room_has_at_most_twenty_modules(folder: Path) -> None:
+    modules = [path.stem for path in MODULES if path.parent == folder]
+    assert len(modules) <= MODULES_MAX, f"{name(folder)} has {len(modules)} modules: {sorted(modules)}"
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=name)
+def test_a_room_names_its_modules_in_reading_order(folder: Path) -> None:
+    said = ast.get_docstring(parse(folder / "__init__.py")) or ""
+    inside = [path.stem for path in MODULES if path.parent == folder] + [path.name for path in FOLDERS if path.parent == folder]
+    silent = sorted(one for one in inside if f"`{one}`" not in said and f"`{one}/`" not in said)
+    assert said and not silent, f"the docstring of {name(folder)}/__init__.py does not name {silent}"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_name_stands_for_one_module_of_its_package(package: str) -> None:
+    routes = ROOT / "gateway" / "http" / "routes"  # a route's noun is the noun of the room it leads to
+    stems = Counter(path.stem for path in MODULES if (ROOT / package) in path.parents and path.parent != routes)
+    twice = {stem: count for stem, count in stems.items() if count > 1 and stem not in SAME_STEMS}
+    places = [name(path) for path in MODULES if path.stem in twice and (ROOT / package) in path.parents]
+    assert not twice, f"one name, several modules: {places}"
+
+
+def test_every_module_has_a_test_file_or_says_where_it_is_tested() -> None:
+    listed = unmirrored()
+    missing = [name(path) for path in MODULES if not mirror(path).exists() and name(path) not in listed]
+    assert not missing, f"add tests/…/test_NAME.py, or a line to tests/unmirrored.txt: {missing}"
+    gone = [one for one in listed if not (ROOT / one).exists() or mirror(ROOT / one).exists()]
+    assert not gone, f"take out of tests/unmirrored.txt: {gone}"
+    untold = {place for place in listed.values() if place != CALLERS and not (ROOT / place).exists()}
+    assert not untold, f"tests/unmirrored.txt names tests that do not exist: {sorted(untold)}"
+
+
+def test_a_function_fits_a_screen_unless_it_is_a_declared_table() -> None:
+    long = {}
+    for path in MODULES:
+        for node in ast.walk(parse(path)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
+                lines = node.end_lineno - node.lineno + 1
+                if lines > FUNCTION_LINES_MAX:
+                    long[f"{name(path)}:{node.name}"] = lines
+    assert set(long) <= set(DECLARED_TABLES), {place: lines for place, lines in long.items() if place not in DECLARED_TABLES}
+
+
+def test_a_constructor_takes_at_most_ten_arguments() -> None:
+    many = {}
+    for path in MODULES:
+        for kind in ast.walk(parse(path)):
+            for node in kind.body if isinstance(kind, ast.ClassDef) else []:
+                if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                    count = len(node.args.posonlyargs + node.args.args + node.args.kwonlyargs) - 1
+                    if count > CONSTRUCTOR_ARGUMENTS_MAX:
+                        many[f"{name(path)}:{kind.name}"] = count
+    assert not many, many
+
+
+def test_the_glossary_holds() -> None:
+    words = forbidden_words()
+    assert {"whoever", "put away"} <= set(words)
+    pattern = re.compile(rf"\b({'|'.join(re.escape(word).replace(chr(92) + ' ', chr(92) + 's+') for word in words)})\b", re.I)
+    found = []
+    for path in [*MODULES, *(folder / "__init__.py" for folder in FOLDERS)]:
+        for line, text in texts(path):
+            for hit in pattern.finditer(re.sub(r"\bTM-[A-Z-]+", "", text)):
+                found.append(f"{name(path)}:{line + text[: hit.start()].count(chr(10))}: {hit.group()}")
+    assert not found, f"{len(found)} places use words that docs/glossary.md replaces:\n" + "\n".join(found[:80])
+
+
+def test_each_way_of_the_architecture_page_is_at_most_25_files_that_exist() -> None:
+    ways = (ROOT / "docs" / "architecture.md").read_text("utf-8").split("\n## ")[1:]
+    assert len(ways) == 4
+    for way in ways:
+        files = []
+        for text in re.findall(r"`([a-z0-9_/{},]+\.py)`", way):
+            before, _, rest = text.partition("{")
+            names, _, after = rest.partition("}")
+            files += [f"{before}{one}{after}" for one in names.split(",")] if rest else [text]
+        gone = [one for one in files if not (ROOT / one).exists()]
+        assert files and len(files) <= 25 and not gone, f"{way.splitlines()[0]}: {len(files)} files, gone: {gone}"
+
+
+CALLERS = "through-its-callers"
+
+
+def _where_tested(module: str) -> str:
+    """The test file that imports most from a module."""
+    best, most = CALLERS, 0
+    dotted = module.removesuffix(".py").replace("/", ".")
+    parent, _, last = dotted.rpartition(".")
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        count = sum(
+            len(node.names) if node.module == dotted else sum(alias.name == last for alias in node.names)
+            for node in ast.walk(parse(path))
+            if isinstance(node, ast.ImportFrom) and node.module in (dotted, parent)
+        )
+        if count > most:
+            best, most = name(path), count
+    return best
+
+
+def main() -> None:
+    print("# Modules without a test file of their own, and the test file that uses each most (python -m tests.test_layout).")
+    print(f"# {CALLERS}: no test imports it; the tests of what is built on it run it.")
+    for path in MODULES:
+        if not mirror(path).exists():
+            print(name(path), _where_tested(name(path)))
+
+
+if __name__ == "__main__":
+    main()
