@@ -12,7 +12,7 @@ from gateway.errors import Conflict, GatewayError, StoreFailed, TooMany, Unavail
 from gateway.policies.in_force import PolicyGone
 from gateway.records import Principal
 from gateway.runs import resumption
-from gateway.runs.resumption import Resumptions
+from gateway.runs.resumption import Resumption
 
 
 class Runs:
@@ -54,7 +54,7 @@ def test_what_may_pass_is_tried_again_and_said_once(
     runs = Runs(error, error, error, nothing)
 
     async def main() -> None:
-        going = Resumptions(runs)  # type: ignore[arg-type]
+        going = Resumption(runs)  # type: ignore[arg-type]
         going.go_on("acme", "r1", "ann")
         await going.settled()
 
@@ -69,7 +69,7 @@ def test_what_does_not_pass_is_not_tried_again(code: str) -> None:
     runs = Runs((Conflict if code == "RUN_NOT_WAITING" else GatewayError)(code, "no"), nothing)
 
     async def main() -> None:
-        going = Resumptions(runs)  # type: ignore[arg-type]
+        going = Resumption(runs)  # type: ignore[arg-type]
         going.go_on("acme", "r1", "ann")
         await going.settled()
 
@@ -80,7 +80,7 @@ def test_what_does_not_pass_is_not_tried_again(code: str) -> None:
 def test_a_run_about_which_something_is_decided_while_it_goes_on_is_taken_up_again() -> None:
     async def main() -> None:
         runs = Runs()
-        going = Resumptions(runs)  # type: ignore[arg-type]
+        going = Resumption(runs)  # type: ignore[arg-type]
         runs.ends = [lambda: going.go_on("acme", "r1", "ann"), nothing]
         going.go_on("acme", "r1", "ann")
         going.go_on("acme", "r2", "bob")
@@ -95,7 +95,7 @@ def test_a_decision_ends_the_pause_before_the_next_attempt(monkeypatch: pytest.M
 
     async def main() -> None:
         runs = Runs(PolicyGone(), nothing)
-        going = Resumptions(runs)  # type: ignore[arg-type]
+        going = Resumption(runs)  # type: ignore[arg-type]
         going.go_on("acme", "r1", "ann")
         while not runs.asked:
             await asyncio.sleep(0)

@@ -63,7 +63,7 @@ def test_a_single_run_that_somebody_is_at_is_not_waited_for_and_a_fork_does_not_
         async with housed() as house:
             held, parent = await single(house), await single(house)
             await allow_sessions(house, 2)
-            async with house.sessions.held(ANN, held):
+            async with house.sessions.hold(ANN, held):
                 with pytest.raises(TooMany):
                     await house.snapshots.fork(ANN, parent)
                 assert await sessions(house) == {held, parent}
@@ -90,7 +90,7 @@ def test_a_run_keeps_the_time_at_which_it_was_asked_for_and_pages_miss_none(monk
             async with live.lock:
                 started = [await house.runs.start(ANN, session, RunBody(code="1")) for _ in range(3)]
                 page = await house.store.runs("acme", limit=1)
-            await asyncio.gather(*house.runs._tasks)
+            await asyncio.gather(*house.runs.active.tasks)
             rest = await house.store.runs("acme", after=page.next)
             assert [one.id for one in (*page, *rest)] == [one.id for one in reversed(started)]
             for told in started:

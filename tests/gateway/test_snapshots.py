@@ -133,7 +133,7 @@ def test_a_snapshot_goes_when_its_sessions_have_heaps_of_their_own_and_they_go_o
             durable, idle = await new(house, template="tools", durable=True), await new(house, template="tools")
             for session in (durable, idle):
                 await run(house, session, "x += 1; open('kept.txt', 'w').write('kept')")
-            await house.sessions.evict(await house.sessions.find(ANN, idle))
+            await house.persistence.evict(await house.sessions.find(ANN, idle))
             await house.snapshots.delete(ANN, template.id)
             assert await value(house, idle, "x") == 42
         async with housed(store=store, keys=keys) as house:
@@ -335,7 +335,7 @@ def test_a_tenants_templates_do_not_wait_for_another_tenant() -> None:
         async with housed() as house:
             made = await house.sessions.create(EVE, CreateSession())
             await house.snapshots.take(EVE, made.id, "warm", template=True)
-            async with asyncio.timeout(30), house.sessions.templating("acme"):
+            async with asyncio.timeout(30), house.sessions.lock_templates("acme"):
                 assert (await house.sessions.create(EVE, CreateSession(template="warm"))).template == "warm"
 
     asyncio.run(main())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gateway.capabilities.session_files import ToolFiles
+from gateway.capabilities.session_files import SessionFiles
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed
 from gateway.files.files import Files
 from gateway.files.governed_files import Workspace
@@ -89,7 +89,7 @@ def test_the_policy_decides_about_every_access() -> None:
             ):
                 with pytest.raises(Forbidden):
                     await refused
-            await house.policies.trail.flush()
+            await house.audit.flush()
             denied = [one for one in await house.store.audit("acme", limit=200) if one.data.get("verdict") == "deny"]
             assert len(denied) == 5
 
@@ -293,7 +293,7 @@ def test_files_that_a_tool_wrote_are_stored_with_the_run_and_not_without_it() ->
         functions = {"save": ({"path": text, "text": text}, save)}
         rules = RULES + "allow save"
         async with housed(rules, TESTS + ' save { path "x", text "y" } => allow', functions=functions) as house:
-            tool_files = ToolFiles(Files(house.store))
+            tool_files = SessionFiles(Files(house.store))
             held = house.catalogue.find("acme", "save")
 
             async def write(caller: Any, args: list[Any], kwargs: dict[str, Any]) -> str:
@@ -320,7 +320,7 @@ def test_the_audit_says_who_did_what_to_which_file() -> None:
             await files.write(BOB, session, "payroll.csv", b"1")
             await files.read_bytes(BOB, session, "payroll.csv")
             await files.delete(BOB, session, "payroll.csv")
-            await house.policies.trail.flush()
+            await house.audit.flush()
             found = [one for one in await house.store.audit("acme", limit=200) if one.data.get("path")]
             assert [(one.actor, one.data["event"], one.data["operation"], one.data["path"]) for one in found] == [
                 ("bob", "fs.write", "write", "/workspace/payroll.csv"),
