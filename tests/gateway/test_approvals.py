@@ -211,7 +211,7 @@ def test_nobody_is_asked_about_a_run_that_has_ended(first: str, meanwhile: str, 
 
 def decide_first(house: House, asked: Approval, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody decides it after the end of the run was prepared and before it is written."""
-    withdrawn = house.approvals._withdrawn
+    withdrawn = house.approvals._withdraw
 
     async def late(run: Run, ids: Sequence[str], by: str) -> list[Change]:
         monkeypatch.undo()
@@ -219,7 +219,7 @@ def decide_first(house: House, asked: Approval, monkeypatch: pytest.MonkeyPatch)
         await house.approvals.decide(BOB, asked.id, Decide(decision="approve"))
         return changes
 
-    monkeypatch.setattr(house.approvals, "_withdrawn", late)
+    monkeypatch.setattr(house.approvals, "_withdraw", late)
 
 
 def test_a_decision_that_comes_too_late_leaves_the_run_to_go_on_when_it_expires() -> None:

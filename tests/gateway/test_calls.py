@@ -204,13 +204,13 @@ def test_a_run_that_was_decided_about_just_before_a_stop_goes_on_after_the_start
         await before.approvals.decide(BOB, asked.id, Decide(decision="approve"))
         await before.runs.active.drain()
         with pytest.raises(Unavailable):
-            await before.runs.resume(ANN, waiting.id)
-        for close in (before.policies.trail.close, before.policies.compiler.close, before.catalogue.close, before.workers.aclose):
+            await before.resumption.resume(ANN, waiting.id)
+        for close in (before.audit.close, before.policies.compiler.close, before.catalogue.close, before.workers.aclose):
             await close()
 
         after = Service(store, LocalWorkers(), keys, Settings(policy=str(policy)))
         await after.start(functions=functions)
-        await after.resumptions.settled()
+        await after.resumption.settle()
         ended = await after.runs.get(ANN, waiting.id)
         assert ended.result is not None and ended.result.result == 50 and paid == [50]
         await after.stop()

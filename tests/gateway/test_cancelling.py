@@ -53,7 +53,7 @@ async def audited(house: House, run_id: str) -> list[str]:
 
 
 @pytest.mark.parametrize("asked_of", ["run", "session"])
-@pytest.mark.parametrize("instant", ["queued", "held", "ensure_open", "gate_of", "fire", "base_of", "has"])
+@pytest.mark.parametrize("instant", ["queued", "held", "ensure_open", "find_gate", "fire", "find_base", "has"])
 def test_a_run_that_is_cancelled_before_its_program_begins_does_not_begin_it(instant: str, asked_of: str) -> None:
     async def main() -> None:
         async with housed() as house:
@@ -61,7 +61,7 @@ def test_a_run_that_is_cancelled_before_its_program_begins_does_not_begin_it(ins
             await run(house, session, "x = 1")
             halted = None
             if instant not in ("queued", "held"):
-                parts: dict[str, Any] = {"fire": house.hooks, "has": house.hooks, "base_of": house.persistence}
+                parts: dict[str, Any] = {"fire": house.hooks, "has": house.hooks, "find_base": house.persistence}
                 halted = Halted(parts.get(instant, house.sessions), instant)
             live = await house.sessions.find(ANN, session)
             if instant == "held":
@@ -166,7 +166,7 @@ def test_a_run_that_is_cancelled_while_it_is_put_away_does_not_wait() -> None:
     async def main() -> None:
         async with housed(RULES, TESTS, functions=Till().functions) as house:
             session = await new(house)
-            halted = Halted(house.runs.endings, "_put_away")
+            halted = Halted(house.service.completion, "_suspend")
             started = await house.runs.start(ANN, session, RunBody(code="tools.refund(amount=50)"))
             await halted.reached.wait()
             cancelling = asyncio.create_task(house.runs.cancel(ANN, started.id))
@@ -178,7 +178,7 @@ def test_a_run_that_is_cancelled_while_it_is_put_away_does_not_wait() -> None:
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("instant", ["slot", "gate_of", "has", "program"])
+@pytest.mark.parametrize("instant", ["slot", "find_gate", "has", "program"])
 def test_a_run_that_was_approved_is_cancelled_on_its_way_back(instant: str) -> None:
     async def main() -> None:
         till = Till()
@@ -188,7 +188,7 @@ def test_a_run_that_was_approved_is_cancelled_on_its_way_back(instant: str) -> N
             waiting = await run(house, session, code)
             await decide(house, "approve")
             halted = None
-            if instant in ("gate_of", "has"):
+            if instant in ("find_gate", "has"):
                 halted = Halted(house.hooks if instant == "has" else house.sessions, instant)
             resuming = asyncio.create_task(house.resumption.resume(ANN, waiting.id))
             if halted is not None:

@@ -279,13 +279,13 @@ def test_what_a_person_says_can_be_rewritten_and_blocked() -> None:
     async def main() -> None:
         async with housed() as house:
             session = await house.sessions.create(ANN, CreateSession())
-            assert await house.session_hooks.submit_prompt(ANN, session.id, "hello") == "hello"
+            assert await house.session_hooks.submit_prompt(house.sessions, ANN, session.id, "hello") == "hello"
             rewrite = json.dumps({"decision": "mutate", "patch": {"message": "HELLO"}})
             script = f"if grep -q rude; then echo 'be kind' >&2; exit 1; else echo '{rewrite}'; fi"
             await hook(house, "manners", "user_prompt_submit", script)
-            assert await house.session_hooks.submit_prompt(ANN, session.id, "hello") == "HELLO"
+            assert await house.session_hooks.submit_prompt(house.sessions, ANN, session.id, "hello") == "HELLO"
             with pytest.raises(Forbidden, match="be kind"):
-                await house.session_hooks.submit_prompt(ANN, session.id, "rude")
+                await house.session_hooks.submit_prompt(house.sessions, ANN, session.id, "rude")
 
     asyncio.run(main())
 

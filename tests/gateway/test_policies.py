@@ -99,7 +99,7 @@ def test_tm_pol_base_a_tenants_policy_must_narrow_the_operators_base() -> None:
     async def main() -> None:
         async with housed() as house:
             base = "policy platform v 1\n" + ALL + 'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
-            policies = Policies(house.store, nothing(), base=("platform", base))
+            policies = Policies(house.store, nothing(), audit=house.audit, compiler=Compiler(), base=("platform", base))
             try:
                 with pytest.raises(Unprocessable, match="must narrow platform"):
                     await activate(policies, {"p.hatch": NO_SHELL})

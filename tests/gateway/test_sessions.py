@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gateway.clock import now_ms
 from gateway.errors import Conflict, Forbidden, GatewayError, NotFound, StoreFailed, Unavailable
 from gateway.lifecycle.crash_recovery import settle_interrupted
 from gateway.policies.pinned_defaults import KIND
@@ -239,7 +240,7 @@ def test_runs_under_way_when_the_service_died_are_interrupted() -> None:
             await asyncio.gather(*house.runs.active.tasks)
         await store.write("acme", [PutRun(run=started)])  # as it was when the service died
         async with housed(store=store, keys=keys) as house:
-            assert await settle_interrupted(house.store, "acme") == 1
+            assert await settle_interrupted(house.store, "acme", now_ms()) == 1
             done = await house.runs.get(ANN, started.id)
             assert done.result is not None and done.result.status.value == "interrupted"
             last = (await store.audit("acme"))[-1]

@@ -79,12 +79,12 @@ def test_a_single_run_that_somebody_is_at_is_not_waited_for_and_a_fork_does_not_
     asyncio.run(main())
 
 
-def test_a_run_keeps_the_time_at_which_it_was_asked_for_and_pages_miss_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_keeps_the_time_at_which_it_was_asked_for_and_pages_miss_none() -> None:
     ticks = itertools.count(1_000, 1_000)
-    monkeypatch.setattr("gateway.runs.turn.now_ms", lambda: next(ticks))
 
     async def main() -> None:
         async with housed() as house:
+            house.runs._clock_ms = lambda: next(ticks)
             session = await new(house)
             live = await house.sessions.find(ANN, session)
             async with live.lock:

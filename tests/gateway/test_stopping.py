@@ -177,7 +177,7 @@ def test_a_run_that_was_approved_and_had_not_begun_to_go_on_waits_for_the_next_s
             session = await new(house)
             waits = await house.runs.run(ANN, session, RunBody(code="tools.refund(amount=50)"))
             await decide(house, "approve")
-            halted = Halted(house.sessions, "gate_of")
+            halted = Halted(house.sessions, "find_gate")
             going_on = asyncio.create_task(house.resumption.resume(ANN, waits.id))
             await halted.reached.wait()
             await house.runs.active.interrupt(60)

@@ -119,7 +119,7 @@ def test_tm_appr_replay_a_hook_does_not_use_what_was_approved_for_a_run(tmp_path
             _, answer, _ = made.service.hook_calls.open(live.record, ["refund"])
             reply = await answer("refund", [], {"amount": 50})
             assert reply.error is not None and reply.error.code == "PERMISSION_DENIED"
-            done = await made.service.runs.resume(ANN, waiting.id)
+            done = await made.service.resumption.resume(ANN, waiting.id)
             assert done.result is not None and done.result.result == 50 and made.refunded == [50]
 
     asyncio.run(main())
@@ -132,7 +132,7 @@ def test_a_hook_uses_what_is_approved_always(tmp_path: Path) -> None:
             waiting = await made.run(session, "tools.refund(amount=50)")
             (asked,) = (await made.service.store.approvals("acme", pending=True)).items
             await made.service.approvals.decide(BOB, asked.id, Decide(decision="approve_always"))
-            await made.service.runs.resume(ANN, waiting.id)
+            await made.service.resumption.resume(ANN, waiting.id)
             await made.run(session, "1")
             assert made.refunded == [50, 50]
 

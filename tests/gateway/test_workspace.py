@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from gateway.capabilities.session_files import SessionFiles
+from gateway.clock import now_ms
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed
 from gateway.files.files import Files
-from gateway.files.governed_files import Workspace
+from gateway.files.governed_files import GovernedFiles
 from gateway.files.values import Values
 from gateway.records import InitialFile
 from gateway.runs.runs import RunBody
@@ -42,9 +43,9 @@ async def shell(house: House, session: str, code: str) -> str:
     return done.result.stdout
 
 
-async def opened(house: House) -> tuple[Workspace, str]:
+async def opened(house: House) -> tuple[GovernedFiles, str]:
     session = await house.sessions.create(ANN, CreateSession())
-    return Workspace(Files(house.store), house.sessions), session.id
+    return GovernedFiles(Files(house.store), house.sessions), session.id
 
 
 def test_a_file_written_over_the_api_is_there_for_the_next_run_and_back() -> None:
@@ -267,7 +268,7 @@ def test_values_are_kept_listed_without_contents_and_forgotten() -> None:
     async def main() -> None:
         async with housed() as house:
             session = (await house.sessions.create(ANN, CreateSession())).id
-            values = Values(house.store, house.sessions)
+            values = Values(house.store, house.sessions, now_ms)
             await values.put(ANN, session, "b", b"2")
             await values.put(ANN, session, "a", b"1")
             assert [one.key for one in (await values.page(ANN, session)).items] == ["a", "b"]
