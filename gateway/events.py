@@ -1,12 +1,11 @@
-"""Feeds: what happens during a run, for whoever watches.
+"""Feeds: the events of a run, for its watchers.
 
-Rules: a feed is a bounded list of numbered events. Watchers read it at their own pace, from any number on; one that falls so far
-behind that events it has not seen were dropped is told so, once, with a `gap`. A feed holds nothing back for a slow watcher, and
-a run never waits for one. Output is text: a character whose bytes come in two pieces is told with the second.
+Rules: a feed is a bounded list of numbered events. Watchers read it at their own pace, from any number on; a watcher that
+missed dropped events is told so, once, with a `gap`. A run never waits for a watcher. Output is text: a character whose
+bytes come in two pieces is told with the second.
 
-A run that waits for an approval ends its feed, and goes on with it: numbers are never given twice, also if the service was
-started anew in between (`first`). A watcher that comes with a number this feed has not given is told a `gap` of unknown size,
-and everything there is.
+A run that waits for an approval ends its feed, and reopens it when it is resumed: no number is given twice, also after a restart
+of the service (`first`). A watcher that names a number this feed has not given is told a `gap` of unknown size, and every event.
 """
 
 from __future__ import annotations
@@ -14,16 +13,18 @@ from __future__ import annotations
 import asyncio
 import codecs
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Final
 
 import msgspec
+
+from gateway.records import Principal
 
 KEPT_EVENTS: Final = 10_000
 KEPT_BYTES: Final = 4 << 20
 STREAMS: Final = ("stdout", "stderr")
 FEEDS_MAX: Final = 1000
-"""Feeds that are remembered; of those that have ended, half go when there are more."""
+"""Feeds in memory; when there are more, half of the ended ones are dropped."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -74,8 +75,8 @@ class Feed:
         """It has ended because its run waits."""
         return self.is_ended and bool(self._events) and self._events[-1][0].kind == "waiting"
 
-    def go_on(self) -> None:
-        """The run has waited, and there will be more."""
+    def reopen(self) -> None:
+        """The run is resumed, and more events come."""
         self.is_ended = False
 
     def output(self, stream: int, data: bytes) -> None:
@@ -115,7 +116,7 @@ class Feed:
             if after + 1 < first:
                 yield Event(first - 1, "gap", {"missed": first - 1 - after})
                 after = first - 1
-            for event in [one for one, _ in self._events if one.number > after]:
+            for event in [event for event, _ in self._events if event.number > after]:
                 yield event
                 after = event.number
             if self.is_ended and after + 1 >= self._next:
@@ -125,7 +126,7 @@ class Feed:
 
 
 class Feeds:
-    """Those of the runs that are, or were lately, here."""
+    """The feeds of runs that are, or were lately, in this process."""
 
     def __init__(self) -> None:
         self._feeds: dict[tuple[str, str], Feed] = {}
@@ -134,10 +135,10 @@ class Feeds:
         return self._feeds.get((tenant, run_id))
 
     def begin(self, tenant: str, run_id: str, first: int = 1) -> Feed:
-        """A new one, or that of a run that has waited."""
+        """A new feed, or that of a run that was suspended."""
         known = self.get(tenant, run_id)
         if known is not None:
-            known.go_on()
+            known.reopen()
             return known
         if len(self._feeds) >= FEEDS_MAX:
             for key in [key for key, feed in self._feeds.items() if feed.is_ended][: FEEDS_MAX // 2]:
@@ -148,3 +149,12 @@ class Feeds:
     def forget(self, tenant: str) -> None:
         for key in [key for key in self._feeds if key[0] == tenant]:
             del self._feeds[key]
+
+
+class Listeners:
+    """What parts of the service are told: that a tenant is gone from the store, before another can be created under its id; and
+    how many records of a kind retention has deleted."""
+
+    def __init__(self) -> None:
+        self.tenant_deleted: list[Callable[[Principal, str], Awaitable[None]]] = []
+        self.collected: list[Callable[[str, int], None]] = []

@@ -85,7 +85,7 @@ class StoredToken(Record, frozen=True, kw_only=True):
 class Session(Record, frozen=True, kw_only=True):
     """A session as it is remembered. `head` is the snapshot its heap is in, if it was frozen; `policy` the digest of the policy
     it was opened with; `parent` the session it was forked from. `facts` are what policies may ask about it (`session.role`,
-    `session.tainted` …)."""
+    `session.tainted` …). `is_used`: a run has ended or waits in it."""
 
     id: str
     tenant: str
@@ -103,6 +103,12 @@ class Session(Record, frozen=True, kw_only=True):
     created_at: int
     updated_at: int
     last_used_at: int
+    is_used: bool = False
+
+    def __post_init__(self) -> None:
+        """Records of earlier versions have no `is_used`: those sessions were used if they were used after they were made."""
+        if not self.is_used and self.last_used_at > self.created_at:
+            msgspec.structs.force_setattr(self, "is_used", True)
 
 
 class FileInfo(Record, frozen=True, kw_only=True):

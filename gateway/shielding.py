@@ -1,7 +1,7 @@
-"""What goes on to its end when whoever asked for it leaves.
+"""Shielding: run a coroutine to completion even if the calling task is cancelled.
 
-A request is cancelled when its client leaves or its time is up. What changes both memory and store must not be broken off in
-between: they would not agree any more.
+A request is cancelled when its client disconnects or its time is up. An operation that changes both memory and store must not be
+broken off between the two: they would disagree.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def until_done(work: asyncio.Future[Any]) -> None:
-    """Whoever waits here may be cancelled, and `work` goes on. `asyncio.wait` says the same and takes three times as long."""
+async def wait_until_done(work: asyncio.Future[Any]) -> None:
+    """Cancelling this does not cancel `work`. `asyncio.wait` does the same and takes three times as long."""
     waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def tell(_: object) -> None:
@@ -25,17 +25,17 @@ async def until_done(work: asyncio.Future[Any]) -> None:
     await waiter
 
 
-async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
-    """What `work` gives or raises. It has ended when this returns, however often the task is cancelled meanwhile."""
+async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
+    """What `work` returns or raises. It has ended when this returns, however often the task is cancelled meanwhile."""
     task = asyncio.get_running_loop().create_task(work)
-    is_left = False
+    is_cancelled = False
     while not task.done():
         try:
-            await until_done(task)
+            await wait_until_done(task)
         except asyncio.CancelledError:
-            is_left = True
-    if is_left:
+            is_cancelled = True
+    if is_cancelled:
         if not task.cancelled():
-            task.exception()  # nobody looks at it any more
+            task.exception()  # retrieved, so that asyncio does not log it
         raise asyncio.CancelledError
     return task.result()

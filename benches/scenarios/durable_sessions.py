@@ -91,8 +91,8 @@ def measure(bench: Bench) -> None:
 
                 def evict(session: str = session) -> None:
                     async def put_away() -> None:
-                        async with service.sessions.held(who, session) as live:
-                            await service.sessions.evict(live)
+                        async with service.sessions.hold(who, session) as live:
+                            await service.persistence.evict(live)
 
                     runner.run(put_away())
 

@@ -1,0 +1,4 @@
+"""The audit log: how records reach it, and how its chain is verified.
+
+In reading order: `buffer` (records on their way to the store), `verification` (what a chain of digests shows).
+"""

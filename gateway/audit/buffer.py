@@ -1,11 +1,11 @@
-"""Audit records on their way to the store, for decisions that write nothing else.
+"""The audit buffer: records of decisions that write nothing else, on their way to the store.
 
-Purpose: a run, a snapshot, an approval write their audit records together with themselves. A decision about reading a file, or a
-refusal, has nothing to go with: it is gathered here and written with others, a moment later.
+A run, a snapshot, an approval write their audit records together with themselves. A decision about reading a file, or a refusal,
+has no write of its own: its record is buffered here and written with others, a moment later.
 
-Rules: nothing is dropped. THREAT[TM-AUDIT-LOSS]: when records cannot be written they are kept, and when there are too many of
-them whatever would need another one is refused. `close` writes what is left. Where writing fails it is tried again, for each
-tenant after pauses that double; the log says so once for each reason, and when it is over.
+Rules: nothing is dropped. THREAT[TM-AUDIT-LOSS]: records that cannot be written stay in the buffer; when it is full, an operation
+that needs another record is refused. `close` writes the rest. A failed write is tried again, for each tenant after pauses that
+double; the log says so once for each reason, and when it is over.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _log = logging.getLogger("hatchway.audit")
 
 @dataclass(slots=True)
 class _Waiting:
-    """A tenant's records. `said` is what the log says of why they cannot be written."""
+    """A tenant's records. `said` is the reason that the log gives why they cannot be written."""
 
     records: list[AppendAudit] = field(default_factory=list)
     pause_s: float = _PAUSE_SECONDS
@@ -39,7 +39,7 @@ class _Waiting:
     said: str = ""
 
 
-class Trail:
+class AuditBuffer:
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._clock = clock
@@ -49,7 +49,7 @@ class Trail:
         self._writing = asyncio.Lock()
 
     def note(self, tenant: str, record: AppendAudit) -> None:
-        """Raises `Unavailable` when no more can be kept."""
+        """Raises `Unavailable` when the buffer is full."""
         if self._count >= KEPT_MAX:
             raise Unavailable("AUDIT_UNAVAILABLE", "the audit log cannot be written", "free space for the store")
         self._waiting[tenant].records.append(record)
@@ -67,7 +67,7 @@ class Trail:
             await self.flush(only_due=True)
 
     async def flush(self, *, only_due: bool = False) -> None:
-        """Write what has gathered, but for what is `only_due` later; what cannot be written stays."""
+        """Write the buffered records, with `only_due` those whose pause is over; what cannot be written stays."""
         async with self._writing:
             for tenant, waiting in list(self._waiting.items()):
                 if only_due and waiting.due_at > self._clock():
@@ -104,7 +104,7 @@ class Trail:
             self._count -= len(batch)
 
     async def close(self) -> None:
-        async with self._writing:  # a write that is under way is not broken off: it would be repeated
+        async with self._writing:  # a write under way is not broken off: it would be repeated
             if self._task is not None:
                 self._task.cancel()
         if self._task is not None:
@@ -113,5 +113,5 @@ class Trail:
 
 
 def _bare(record: AppendAudit, why: str) -> AppendAudit:
-    """That it happened, if not what: one record that cannot be kept must not hold up all that follow."""
+    """That it happened, if not what: one record that cannot be stored must not block all that follow."""
     return AppendAudit(at=record.at, kind=record.kind, subject=ascii(record.subject)[:200], data={"omitted": why})

@@ -1,4 +1,4 @@
-"""Equipment: what programs can call here, from the operator's file and from code.
+"""The operator's sources of capabilities: what programs can call here, from the operator's file and from code.
 
     [[endpoints]]                         a web service as a capability
     name = "rates"
@@ -8,9 +8,9 @@
     name = "notes"
     command = ["notes-mcp"]
 
-Rules: declaring is not permitting: every call is decided by the policy of its session, every connection by `net.connect`, every
-secret by `secret.use`. A mistake in the file is a `ConfigurationError`. Nobody waits for servers: each is connected to in the
-background, and tried again while it cannot be reached; the rest works.
+Rules: declaring is not permitting: every call is decided by the policy of its session, connections and secrets by
+`gateway.capabilities.policy_gates`. A mistake in the file is a `ConfigurationError`. The service does not wait for servers: each
+is connected to in the background, and tried again while it cannot be reached.
 """
 
 from __future__ import annotations
@@ -28,13 +28,11 @@ from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.endpoints import EndpointSource, EndpointSpec
 from gateway.capabilities.functions import FunctionSource
 from gateway.capabilities.mcp_servers import ServerSource, ServerSpec
-from gateway.capabilities.sources import Caller, ServerState
+from gateway.capabilities.policy_gates import PolicedSecrets, decide_for
+from gateway.capabilities.sources import ServerState
 from gateway.configuration import ConfigurationError
-from gateway.egress import Decide, Egress, EgressRefused
-from gateway.errors import GatewayError
-from gateway.policies.gate import Gate
+from gateway.egress import Egress
 from gateway.tenants.vault import Vault
-from sandbox.capabilities.registry import ToolError
 from sandbox.errors import RequestError
 
 
@@ -58,44 +56,8 @@ def load_equipment(path: str) -> Equipment:
         raise ConfigurationError(f"{path}: {error}") from None
 
 
-def guarded(equipment: Equipment) -> Egress:
+def make_egress(equipment: Equipment) -> Egress:
     return Egress(ports=equipment.ports, allow_private=equipment.allow_private)
-
-
-def connecting(gate: Gate) -> Decide:
-    """A session's policy on connections. Each that is permitted counts towards its rates."""
-
-    def decide(host: str, port: int, scheme: str) -> None:
-        try:
-            gate.require("net.connect", {"host": host, "port": port})
-        except GatewayError as refused:
-            raise EgressRefused(refused.code, f"{refused} ({host}:{port})") from None
-
-    return decide
-
-
-def decide_for(caller: Caller) -> Decide:
-    return connecting(caller.context.gate)
-
-
-class PolicedSecrets:
-    """Secrets on a program's behalf, as its policy allows. The program never sees them."""
-
-    def __init__(self, vault: Vault) -> None:
-        self._vault = vault
-
-    async def use(self, caller: Caller, name: str, host: str) -> str:
-        if caller.context is not None:  # a server's own headers are the operator's
-            try:
-                caller.context.gate.require("secret.use", {"name": name, "caller": caller.capability})
-            except GatewayError as refused:
-                raise ToolError(refused.code, f"{refused} ({name})") from None
-            caller.context.note("secret", name, session=caller.session_id, host=host)
-        found = await self._vault.get(caller.tenant, name, caller.session_id) if caller.session_id else None
-        found = found or await self._vault.get(caller.tenant, name)
-        if found is None:
-            raise ToolError("NOT_FOUND", f"there is no secret {name!r}")
-        return found.reveal()
 
 
 async def equip(
@@ -106,7 +68,7 @@ async def equip(
     files: Files,
     functions: Sequence[tuple[Any, Callable[..., Any]]] = (),
 ) -> list[ServerSource]:
-    """Offer everything: built-ins, functions, endpoints, servers; those are on their way."""
+    """Offer built-ins, functions, endpoints and servers. Servers connect in the background."""
     secrets = PolicedSecrets(vault)
     await catalogue.add("builtins", BuiltinSource(catalogue.tools, files, egress, decide_for, secrets))
     if functions:
@@ -119,10 +81,10 @@ async def equip(
         raise ConfigurationError(f"the equipment cannot be used: {wrong.error.message}") from None
 
 
-def states(catalogue: Catalogue, servers: Sequence[ServerSource]) -> dict[str, ServerState]:
-    """How far each server is, by its name."""
+def list_states(catalogue: Catalogue, servers: Sequence[ServerSource]) -> dict[str, ServerState]:
+    """The state of each server, by its name."""
     hidden = catalogue.hidden()
-    return {one.spec.name: replace(one.state, hidden=len(hidden.get(_source_name(one), ()))) for one in servers}
+    return {source.spec.name: replace(source.state, hidden=len(hidden.get(_source_name(source), ()))) for source in servers}
 
 
 def _source_name(server: ServerSource) -> str:

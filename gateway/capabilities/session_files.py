@@ -20,7 +20,7 @@ from sandbox.workers.interface import FileChanges, FileEntry
 _ROOT = "/workspace"
 
 
-class ToolFiles:
+class SessionFiles:
     def __init__(self, files: Files) -> None:
         self._files = files
 

@@ -32,7 +32,7 @@ Matches = list[GrepMatch]
 T = TypeVar("T")
 
 
-class Workspace:
+class GovernedFiles:
     def __init__(self, files: Files, sessions: Sessions) -> None:
         self._files = files
         self._sessions = sessions
@@ -93,7 +93,7 @@ class Workspace:
     ) -> SessionFile:
         """`expect` is the digest that must be there, or ABSENT."""
         await self._may(principal, session_id, "fs.write", path, "write", bytes=len(content))
-        async with self._sessions.held(principal, session_id) as live:
+        async with self._sessions.hold(principal, session_id) as live:
             found = await self._files.write_bytes(principal.tenant, session_id, path, content, expect=expect)
             await self._sessions.apply(live, FileChanges(written=[FileEntry(path=found.path, data=content)]))
             return found
@@ -105,7 +105,7 @@ class Workspace:
 
     async def mkdir(self, principal: Principal, session_id: str, path: str) -> FileInfo:
         await self._may(principal, session_id, "fs.write", path, "mkdir", bytes=0)
-        async with self._sessions.held(principal, session_id) as live:
+        async with self._sessions.hold(principal, session_id) as live:
             found = await self._files.mkdir(principal.tenant, session_id, path)
             if found.is_directory and found.path != "/":
                 await self._sessions.apply(live, FileChanges(written=[FileEntry(path=found.path, kind="directory")]))
@@ -116,7 +116,7 @@ class Workspace:
     ) -> bool:
         """`expect` is the digest that must be there."""
         gate = await self._may(principal, session_id, "fs.write", path, "delete", bytes=0)
-        async with self._sessions.held(principal, session_id) as live:
+        async with self._sessions.hold(principal, session_id) as live:
             if recursive:
                 for below in await self._files.below(principal.tenant, session_id, path):
                     _require_write(gate, "delete", below, 0)
@@ -146,7 +146,7 @@ class Workspace:
 
     async def _changing(self, principal: Principal, session_id: str, change: Callable[[], Awaitable[T]]) -> T:
         """A change of many files: afterwards the live session is made like the store."""
-        async with self._sessions.held(principal, session_id) as live:
+        async with self._sessions.hold(principal, session_id) as live:
             done = await change()
             await self._sessions.resync(live)
             return done
@@ -157,7 +157,7 @@ class Workspace:
         return lambda key: gate.permits("fs.read", {"path": workspace_path(StorePath(key))})
 
     async def _may(self, principal: Principal, session_id: str, event: str, path: str, operation: str, **more: Any) -> Gate:
-        gate = (await self._sessions.gate_of(await self._sessions.find(principal, session_id))).asked_by(principal.name)
+        gate = (await self._sessions.find_gate(await self._sessions.find(principal, session_id))).asked_by(principal.name)
         gate.require(event, {"path": workspace_path(normalize(path)), **more}, operation)
         return gate
 

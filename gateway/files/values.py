@@ -7,9 +7,9 @@ when it is written: the value's digest, or ABSENT; the store looks, so that of t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
-from gateway.clock import now_ms
 from gateway.errors import BadRequest, missing
 from gateway.records import KeyInfo, Principal
 from gateway.sessions.sessions import Sessions
@@ -30,13 +30,14 @@ def check_key(key: str) -> str:
 
 
 class Values:
-    def __init__(self, store: Store, sessions: Sessions) -> None:
+    def __init__(self, store: Store, sessions: Sessions, clock_ms: Callable[[], int]) -> None:
         self._store = store
+        self._clock_ms = clock_ms
         self._sessions = sessions
 
     async def put(self, principal: Principal, session_id: str, key: str, value: bytes, expect: str | None = None) -> None:
         await self._sessions.get(principal, session_id)
-        change = PutValue(session_id=session_id, key=check_key(key), value=value, at=now_ms(), expect=expect)
+        change = PutValue(session_id=session_id, key=check_key(key), value=value, at=self._clock_ms(), expect=expect)
         await self._store.write(principal.tenant, [change])
 
     async def get(self, principal: Principal, session_id: str, key: str) -> bytes:
@@ -51,8 +52,8 @@ class Values:
         if await self._store.value(principal.tenant, session_id, key) is None:
             return False
         changes: list[Change] = [DeleteValue(session_id=session_id, key=key)]
-        if expect is not None:  # only putting one looks at what is there: put nothing in its place, and remove that
-            changes.insert(0, PutValue(session_id=session_id, key=key, value=b"", at=now_ms(), expect=expect))
+        if expect is not None:  # only PutValue checks `expect`: put an empty value first, then delete it
+            changes.insert(0, PutValue(session_id=session_id, key=key, value=b"", at=self._clock_ms(), expect=expect))
         await self._store.write(principal.tenant, changes)
         return True
 

@@ -11,20 +11,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
+from gateway.clock import now_ms
 from gateway.hooks.events import AFTER_EVENTS, BLOCKABLE_EVENTS, LIFECYCLE_EVENTS, HookEvent
 from gateway.hooks.executors.ports import ExecutorOpts, Ran
-from gateway.hooks.jobs import Changes
+from gateway.hooks.jobs import Changes, to_worker
 from gateway.hooks.matchers import Match, is_muted, match
 from gateway.hooks.merging import BadPatch, apply_patch, withhold
 from gateway.hooks.outputs import Allow, Block, Error, Mutate, timed_out
 from gateway.hooks.payloads import HookPayload, Occasion, make_payload
 from gateway.hooks.specs import UserHookSpec
 from sandbox.wire import Diagnostic, Severity
+from sandbox.workers.interface import FileChanges
 
 _GRACE_SECONDS: Final = 2.0
 """For what an executor does around a hook's own time; past it the hook counts as timed out."""
@@ -81,9 +83,13 @@ class Fired(msgspec.Struct, frozen=True, kw_only=True):
     skipped: tuple[tuple[str, str], ...] = ()
     changes: tuple[Changes, ...] = ()
 
+    def list_files(self) -> list[FileChanges]:
+        """The files that hooks wrote, as workers and the store name them."""
+        return [to_worker(changes) for changes in self.changes]
+
 
 def warnings(fired: Fired) -> list[Diagnostic]:
-    """What whoever asked is told of hooks: what they say to people, and which of them failed and are set to warn."""
+    """What the caller is told of hooks: what they say to people, and which of them failed and are set to warn."""
     said = [
         Diagnostic(severity=Severity.INFO, code="HOOK_MESSAGE", message=message, hint=f"said by the hook {one.hook_id}")
         for one in fired.outcomes
@@ -116,6 +122,7 @@ async def fire(
     gate: Gate | None = None,
     *,
     muted: tuple[str, ...] = (),
+    clock_ms: Callable[[], int] = now_ms,
 ) -> Fired:
     """Match, run, judge and merge every hook of the event, until one blocks."""
     event, fired = occasion.event, Fired(event=occasion.event, data=occasion.data)
@@ -125,7 +132,7 @@ async def fire(
             fired = msgspec.structs.replace(fired, skipped=(*fired.skipped, (spec.id, found.why)))
             continue
         started_ns = time.perf_counter_ns()
-        ran = await _run(spec, occasion, fired, executors)
+        ran = await _run(spec, occasion, fired, executors, clock_ms())
         step = judge(spec, event, fired.data, ran)
         if step.effect == "rewrote" and event in BLOCKABLE_EVENTS and gate is not None:
             step = await _ask_again(gate, event, step)
@@ -144,8 +151,8 @@ def is_due(spec: UserHookSpec, event: HookEvent, data: Mapping[str, Any], muted:
     return match(spec.matcher, event, data)
 
 
-async def _run(spec: UserHookSpec, occasion: Occasion, fired: Fired, executors: Runs) -> Ran:
-    payload = make_payload(occasion, spec.id, fired.data)
+async def _run(spec: UserHookSpec, occasion: Occasion, fired: Fired, executors: Runs, now_ms: int) -> Ran:
+    payload = make_payload(occasion, spec.id, fired.data, now_ms)
     grace = _GRACE_SECONDS + (_COMPILE_SECONDS if spec.executor.type == "wasm" else 0)
     try:
         async with asyncio.timeout(spec.timeout_ms / 1000 + grace):

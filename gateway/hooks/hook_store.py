@@ -1,11 +1,11 @@
 """The hooks of tenants: which there are, where their programs come from, and how an event reaches them.
 
 Rules: a tenant has hooks from two sources: the policy in force (a decision lists those that match) and the API (stored, validated
-when written, dropped with a note if a later version cannot read them). The policy's come first, in file order. A policy's hook
-programs are files of the policy, so they are proved, stored and pinned with it; programs of hooks from the API are stored beside
-them. THREAT[TM-HOOK-001]: neither is ever a file of the session: whoever is judged must not write the judge.
+when written, ignored with a log line if a later version cannot read them). The policy's come first, in file order. A policy's
+hook programs are files of the policy, so they are proved, stored and pinned with it; programs of hooks from the API are entries
+of their own. THREAT[TM-HOOK-001]: neither is ever a file of the session: a program must not write the hook that judges it.
 
-A hook that blocks raises `HOOK_BLOCKED`, with what it says to people as the hint; every outcome is noted for the audit.
+A hook that blocks raises `HOOK_BLOCKED`, with its message to people as the hint; every outcome is noted for the audit.
 """
 
 from __future__ import annotations
@@ -38,10 +38,9 @@ from gateway.hooks.specs import (
     from_policy,
     is_program_name,
 )
-from gateway.hooks.worker_jobs import file_changes as file_changes_of_hook
 from gateway.policies.pinned_defaults import Pins
 from gateway.records import Principal, Record, RegistryEntry, Session
-from gateway.sessions.store_changes import file_changes
+from gateway.sessions.store_changes import to_store_changes
 from gateway.stores.changes import ABSENT, AppendAudit, DeleteEntry, PutEntry
 from gateway.stores.store import Store
 from policy import HookCall
@@ -69,8 +68,8 @@ class ProgramInfo(Record, frozen=True, kw_only=True):
 
 
 class _Read:
-    """What was read of a tenant. INVARIANT: whoever changes something drops this object, so that what was read before the change
-    and arrives after it is kept nowhere."""
+    """What was read of a tenant. INVARIANT: every change drops this object, so that what was read before the change and arrives
+    after it is cached nowhere."""
 
     __slots__ = ("muted", "specs")
 
@@ -88,8 +87,8 @@ class Blocked(Forbidden):
         self.fired = fired
 
 
-class HookBook:
-    """`connecting` gives the policy's word on where a tenant's own webhooks may go; those of a policy are its own word."""
+class HookStore:
+    """`connecting` gives the policy's decision on where a tenant's own webhooks may connect; a policy's own need none."""
 
     def __init__(
         self,
@@ -98,17 +97,19 @@ class HookBook:
         egress: Egress | None = None,
         keys: Callable[[str], SigningKeys] | None = None,
         connecting: Callable[[Session], Awaitable[Decide]] | None = None,
+        clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._store = store
         self._forks = forks
         self._egress = egress
         self._keys = keys
         self._connecting = connecting
+        self._clock_ms = clock_ms
         self._read: dict[str, _Read] = {}
         self._kept = _Kept()
         self._defaults: dict[str, Mapping[str, bytes]] = {}
         self._changing = asyncio.Lock()
-        """Held while something is written because of what else there is."""
+        """Held while a write depends on what is stored."""
 
     def use_default(self, digest: str, programs: Mapping[str, bytes]) -> None:
         """The operator's default policy, which no tenant's store has: its hooks' programs."""
@@ -153,9 +154,9 @@ class HookBook:
             raise BadRequest("QUOTA_EXCEEDED", f"a tenant may have {HOOKS_MAX} hooks")
         program = spec.executor.program
         if program is not None and await self._store.entry(principal.tenant, PROGRAM, program) is None:
-            hint = f"keep it first: PUT /v1/hooks/programs/{program}"
+            hint = f"store it first: PUT /v1/hooks/programs/{program}"
             raise Unprocessable("INVALID_HOOK", f"hooks[0].executor.program: no program {program!r} is stored", hint)
-        now = now_ms()
+        now = self._clock_ms()
         body = {**raw, "id": spec.id.removeprefix("user:")}
         entry = RegistryEntry(tenant=principal.tenant, kind=SPEC, id=spec.id, body=body, created_at=now, updated_at=now)
         await self._write(principal, PutEntry(entry=entry, expect=ABSENT if is_new else None), "hook.put", spec.id)
@@ -174,7 +175,7 @@ class HookBook:
         return read.muted
 
     async def has(self, event: HookEvent, tenant: str, listed: Sequence[HookCall], target: str | None = None) -> bool:
-        """Is there a hook that may be told of the event? `listed` and `target` as for `fire`."""
+        """Whether a hook may be told of the event. `listed` and `target` as for `fire`."""
         if listed and any(one.event is event for one in from_policy(listed, target=target)):
             return True
         own = [one for one in await self.specs(tenant) if one.event is event]
@@ -185,20 +186,20 @@ class HookBook:
         """Ids and globs of hooks that do not fire. A policy's hooks cannot be muted: they are part of what was proved."""
         if any(len(one) > 200 or one.startswith("policy:") for one in patterns) or len(patterns) > 100:
             raise BadRequest("INVALID_ARGUMENT", "patterns are up to 100 ids or globs, and none begins with policy:")
-        now = now_ms()
+        now = self._clock_ms()
         body = {"patterns": list(patterns)}
         entry = RegistryEntry(tenant=principal.tenant, kind=MUTED, id=MUTED, body=body, created_at=now, updated_at=now)
         await self._write(principal, PutEntry(entry=entry), "hook.mute", ",".join(patterns)[:500])
         return tuple(patterns)
 
     async def put_program(self, principal: Principal, name: str, data: bytes) -> ProgramInfo:
-        """What no hook could name, or run, is refused."""
+        """Store a program. One that no hook could name, or run, is refused."""
         if not is_program_name(name):
             raise BadRequest("INVALID_ARGUMENT", f"a program's name {PROGRAM_NAMES}")
         most = PROGRAM_BYTES_MAX if data.startswith(_WASM) else COMMAND_BYTES_MAX
         if len(data) > most:
             raise BadRequest("QUOTA_EXCEEDED", f"a script may have {COMMAND_BYTES_MAX} bytes, a wasm module {PROGRAM_BYTES_MAX}")
-        now = now_ms()
+        now = self._clock_ms()
         body = {"base64": base64.b64encode(data).decode()}
         entry = RegistryEntry(tenant=principal.tenant, kind=PROGRAM, id=name, body=body, created_at=now, updated_at=now)
         await self._write(principal, PutEntry(entry=entry), "hook.program", name)
@@ -229,7 +230,7 @@ class HookBook:
             await self._write(principal, DeleteEntry(kind=PROGRAM, id=name), "hook.program.delete", name)
 
     async def _write(self, principal: Principal, change: Any, kind: str, subject: str) -> None:
-        audit = AppendAudit(at=now_ms(), kind=kind, actor=principal.name, subject=subject)
+        audit = AppendAudit(at=self._clock_ms(), kind=kind, actor=principal.name, subject=subject)
         try:
             await self._store.write(principal.tenant, [change, audit])
         finally:
@@ -264,7 +265,9 @@ class HookBook:
         )
         agent = session.facts.get("agent_id")
         occasion = Occasion(event=event, session_id=session.id, data=data, turn_id=run_id, org_id=session.tenant, agent_id=agent)
-        fired = await fire(occasion, [*due, *own], executors, gate, muted=await self.muted(session.tenant))
+        fired = await fire(
+            occasion, [*due, *own], executors, gate, muted=await self.muted(session.tenant), clock_ms=self._clock_ms
+        )
         for one in fired.outcomes:
             note("hook", one.hook_id, session=session.id, outcome=msgspec.to_builtins(one))
         if fired.blocked is not None:
@@ -272,12 +275,9 @@ class HookBook:
         return fired
 
     async def store_files(self, session: Session, fired: Fired) -> list[FileChanges]:
-        """Store what hooks wrote that succeeded; the live session must still be told."""
-        left = [file_changes_of_hook(one) for one in fired.changes]
-        if left:
-            now = now_ms()
-            changes = [change for one in left for change in file_changes(session.id, one, now)]
-            await self._store.write(session.tenant, changes)
+        """Store what the hooks that succeeded wrote; the live session must still be told."""
+        left, now = fired.list_files(), self._clock_ms()
+        await self._store.write(session.tenant, [change for files in left for change in to_store_changes(session.id, files, now)])
         return left
 
 
@@ -290,7 +290,7 @@ def _info(entry: RegistryEntry) -> ProgramInfo:
 
 
 class _Kept:
-    """Programs that were read lately, up to so many bytes; the first that was read is the first to be forgotten."""
+    """Programs that were read lately, bounded in bytes; the oldest is dropped first."""
 
     def __init__(self) -> None:
         self._bytes = 0
@@ -307,13 +307,14 @@ class _Kept:
 
 
 class _Programs:
-    """Stored programs, of the session's policy or the tenant's own. INVARIANT: a stored policy's never change (`Policies` sees to
-    that); the tenant's own are kept under what was read of it (`_Read`), which goes when one of them is put."""
+    """Stored programs, of the session's policy or the tenant's own. INVARIANT: a stored policy's never change (`Policies`
+    guarantees that); the tenant's own are cached under what was read of it (`_Read`), which is dropped when one is put."""
 
     def __init__(
         self, store: Store, session: Session, read: _Read, kept: _Kept, defaults: Mapping[str, Mapping[str, bytes]]
     ) -> None:
         self._store = store
+        self._pins = Pins(store)
         self._session = session
         self._read = read
         self._kept = kept
@@ -339,7 +340,7 @@ class _Programs:
             return self._defaults[digest].get(name)
         stored = await self._store.policy(tenant, digest)
         if stored is None:
-            return await Pins(self._store).program(tenant, digest, name)
+            return await self._pins.program(tenant, digest, name)
         text = stored.sources.get(name)
         if text is None:
             return None

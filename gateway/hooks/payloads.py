@@ -10,7 +10,6 @@ only. The file exists in the hook's fork and nowhere else, so nothing is left be
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -64,7 +63,7 @@ class Letter(msgspec.Struct, frozen=True):
         return self.text + b"\n"
 
 
-def make_payload(occasion: Occasion, hook_id: str, data: Mapping[str, Any], now_ms: int | None = None) -> HookPayload:
+def make_payload(occasion: Occasion, hook_id: str, data: Mapping[str, Any], now_ms: int) -> HookPayload:
     return HookPayload(
         event=occasion.event,
         hook_id=hook_id,
@@ -72,7 +71,7 @@ def make_payload(occasion: Occasion, hook_id: str, data: Mapping[str, Any], now_
         turn_id=occasion.turn_id,
         org_id=occasion.org_id,
         agent_id=occasion.agent_id,
-        ts=stamp(time.time_ns() // 1_000_000 if now_ms is None else now_ms),
+        ts=stamp(now_ms),
         data=data,
     )
 

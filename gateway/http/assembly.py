@@ -80,9 +80,9 @@ class Face:
             audit=LoginFailures(store, service.clock),
             cache_ms=configuration.token_cache_ms,
         )
-        service.tenancy.on_deleted = self._see_out
+        service.listeners.tenant_deleted.append(self._see_out)
         service.tally.show(telemetry.registry)
-        service.upkeep.on_collected = lambda kind, count: telemetry.forgotten.labels(kind).inc(count)
+        service.listeners.collected.append(lambda kind, count: telemetry.forgotten.labels(kind).inc(count))
         table = operations_of(service, self.authenticator, self.admission)
         table += more or []
         table += health.operations(configuration, telemetry, self.admission, service.readiness, servers=service.servers)

@@ -1,8 +1,8 @@
-"""What a service that stopped or died has left behind: runs that were under way, runs that could go on, and forks.
+"""Crash recovery: runs that were under way, runs that can be resumed, and forks, after the service stopped or died.
 
 Rules: a run that was under way when the service died is over, and says so; only a service that starts can know. A run that waits
-though everything about it is decided is to be let go on, whenever it is found. Of several forks that were asked for at once, and
-were not all made, none stays but what somebody has used.
+though all its approvals are decided is resumed, whenever it is found. Of several forks that were asked for at once, and were not
+all made, only those that were used stay.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from gateway.clock import now_ms
 from gateway.records import Run
 from gateway.runs.approvals import Approvals
-from gateway.runs.results import INTERRUPTED, failed
+from gateway.runs.results import INTERRUPTED, make_failure
 from gateway.sessions.snapshots import FORK_BEGUN
 from gateway.stores.changes import AppendAudit, Change, DeleteEntry, DeleteSession, PutRun
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
 
 
-async def settle_interrupted(store: Store, tenant: str) -> int:
-    """End the runs that were queued or under way; how many there were."""
+async def settle_interrupted(store: Store, tenant: str, now: int) -> int:
+    """End the runs that were queued or under way; the count."""
     found = 0
     async for record in _unfinished(store, tenant):
         if record.state in ("queued", "running"):
-            now, result = now_ms(), failed(INTERRUPTED)
+            result = make_failure(INTERRUPTED)
             ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now)
             told = {"session": record.session_id, "status": result.status.value}
             audit = AppendAudit(at=now, kind="run", actor=record.user, subject=record.id, data=told)
@@ -35,29 +34,29 @@ async def settle_interrupted(store: Store, tenant: str) -> int:
     return found
 
 
-async def settle_forks(store: Store, tenant: str) -> int:
-    """Delete the sessions of forks that were broken off; how many there were."""
+async def settle_forks(store: Store, tenant: str, now: int) -> int:
+    """Delete the sessions of forks that were broken off; the count."""
     found = 0
     async for begun in walk(lambda after: store.entries(tenant, FORK_BEGUN, after=after, limit=200)):
         changes: list[Change] = [DeleteEntry(kind=FORK_BEGUN, id=begun.id)]
         for name in begun.body["ids"]:
             fork = await store.session(tenant, name)
-            if fork is None or fork.created_at != fork.last_used_at:
+            if fork is None or fork.is_used:
                 continue
             told = {"reason": "the fork was broken off"}
             changes += [
                 DeleteSession(session_id=name),
-                AppendAudit(at=now_ms(), kind="session.delete", actor=fork.user, subject=name, data=told),
+                AppendAudit(at=now, kind="session.delete", actor=fork.user, subject=name, data=told),
             ]
             found += 1
         await store.write(tenant, changes)
     return found
 
 
-async def left_waiting(store: Store, approvals: Approvals, tenant: str) -> list[Run]:
-    """Runs that wait for nobody any more."""
+async def list_resumable(store: Store, approvals: Approvals, tenant: str) -> list[Run]:
+    """Suspended runs without a pending approval."""
     undecided = await approvals.undecided(tenant)
-    return [one async for one in _unfinished(store, tenant) if one.state == "waiting" and one.id not in undecided]
+    return [run async for run in _unfinished(store, tenant) if run.state == "waiting" and run.id not in undecided]
 
 
 def _unfinished(store: Store, tenant: str) -> AsyncIterator[Run]:

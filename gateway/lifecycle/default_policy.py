@@ -1,12 +1,11 @@
-"""The default policy and what there is to call: it is read when the service starts, and again when there is more to call.
+"""The default policy: read when the service starts, and again when more capabilities can be called.
 
-Theory: a policy can only speak of what its catalog knows, and MCP servers may be slow. So the service does not wait for all of
-them: quick ones are waited for, so that the default is the one it was before the service was started anew; slow ones only if it
-cannot be read without them.
+Theory: a policy can only name what its catalog knows, and MCP servers may be slow. The service waits a moment for servers,
+so that the default is the same as before a restart, and longer only if the policy cannot be read without them.
 
 Rules: sessions keep the default they were opened with, also after a start that reads another one
-(`gateway.policies.pinned_defaults`). A default that cannot be read again stays as it is, and the log says why; it also
-names what a server offers under a name that is taken.
+(`gateway.policies.pinned_defaults`). A default that cannot be read again stays as it is, and the log says why; the log also names
+what a server offers under a name that is taken.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Final
 from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.mcp_servers import ServerSource
 from gateway.configuration import ConfigurationError
-from gateway.hooks.hook_store import HookBook
+from gateway.hooks.hook_store import HookStore
 from gateway.policies.in_force import Policies, catalog_of
 from gateway.policies.operator_policies import load_default
 from sandbox.capabilities.registry import Capability
@@ -32,7 +31,7 @@ _log = logging.getLogger("hatchway.defaults")
 class DefaultPolicy:
     """`path` is the operator's file, or "" for the one that comes with Hatchway."""
 
-    def __init__(self, path: str, policies: Policies, hooks: HookBook, catalogue: Catalogue) -> None:
+    def __init__(self, path: str, policies: Policies, hooks: HookStore, catalogue: Catalogue) -> None:
         self._path = path
         self._policies = policies
         self._hooks = hooks
@@ -86,7 +85,7 @@ class DefaultPolicy:
                 return
 
     def _tell_hidden(self) -> None:
-        """Of a server that comes late, nobody could refuse a name that is taken."""
+        """A server that connects late may offer a name that is taken: log it."""
         before, self._hidden = self._hidden, self._catalogue.hidden()
         for source, names in self._hidden.items():
             if before.get(source) != names:

@@ -1,12 +1,12 @@
-"""Upkeep: what a tenant has and nobody wants any more goes, by age.
+"""Retention: what a tenant has is deleted by age.
 
-    due = await upkeep.due("acme")                 what would go now; nothing is changed
-    gone = await upkeep.collect("acme", "ann")     it goes, and the audit log says how much
+    due = await upkeep.due("acme")                 what would be deleted now; nothing is changed
+    gone = await upkeep.collect("acme", "ann")     it is deleted, and the audit log says how much
 
-Rules: `gateway.stores.retention` forgets what only the store knows. Here go sessions that rest, and workers that have ended: they
-may be in memory too, so they go the way a person would delete them, held, told to hooks and audited one by one. A durable session
-never goes by age, nor does one whose run waits. Used means: run, renamed, or a file or value of it written. What cannot be
-deleted now stays until the next time, and keeps nothing else from going.
+Rules: `gateway.stores.retention` deletes what only the store knows. This module deletes idle sessions and ended workers:
+they may be in memory too, so each is held, told to hooks and audited, as if a person deleted it. A durable session is never
+deleted by age, nor is one whose run waits. Used means: run, renamed, or a file or value of it written. What cannot be
+deleted now is tried again the next time, and blocks nothing else.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import msgspec
 
 from gateway.configuration import Configuration
 from gateway.errors import GatewayError
+from gateway.events import Listeners
 from gateway.ids import is_single
 from gateway.policies.in_force import Policies
 from gateway.records import Principal, Session
@@ -39,7 +40,7 @@ _log = logging.getLogger("hatchway.upkeep")
 
 
 class Due(msgspec.Struct, frozen=True, kw_only=True):
-    """How long things are kept, how many would go now, and the first hundred of the sessions and workers among them."""
+    """The rules, how many records would be deleted now, and the first hundred sessions and workers among them."""
 
     rules: Retention
     counts: Collected
@@ -49,13 +50,19 @@ class Due(msgspec.Struct, frozen=True, kw_only=True):
 
 class Upkeep:
     def __init__(
-        self, store: Store, sessions: Sessions, registry: Registries, policies: Policies, clock_ms: Callable[[], int]
+        self,
+        store: Store,
+        sessions: Sessions,
+        registry: Registries,
+        policies: Policies,
+        clock_ms: Callable[[], int],
+        rules: Retention,
+        listeners: Listeners,
     ) -> None:
         self._store, self._sessions, self._registry, self._clock_ms = store, sessions, registry, clock_ms
         self._policies = policies
-        self.rules = Retention()
-        self.on_collected: Callable[[str, int], None] = lambda kind, count: None
-        """Told how many of a kind went."""
+        self.rules = rules
+        self._listeners = listeners
 
     async def due(self, tenant: str) -> Due:
         now = self._clock_ms()
@@ -82,9 +89,10 @@ class Upkeep:
         decisions = self._policies.known_decisions(tenant).forget_before(self._forgotten_before(now))
         gone = msgspec.structs.replace(counts, sessions=sessions, workers=workers, decisions=decisions)
         told = {kind: count for kind, count in msgspec.structs.asdict(gone).items() if count}
-        for kind, count in told.items():
-            self.on_collected(kind, count)
-        if told.keys() - {"decisions"}:  # those were in memory only, and the audit log has them
+        for tell in self._listeners.collected:
+            for kind, count in told.items():
+                tell(kind, count)
+        if told.keys() - {"decisions"}:  # decisions were in memory only, and the audit log has them
             record = AppendAudit(at=now, kind="retention.collect", actor=actor, subject=tenant, data=told)
             await self._store.write(tenant, [record])
         return gone
@@ -149,8 +157,8 @@ def _left_for_later(name: str) -> Iterator[None]:
         _log.warning("%s is old and could not be deleted: %s", name, error)
 
 
-def retention_of(configuration: Configuration) -> Retention:
-    """What is set to 0 is kept for ever."""
+def read_rules(configuration: Configuration) -> Retention:
+    """What is set to 0 is retained for ever."""
     return Retention(
         runs_ms=configuration.runs_kept_ms or None,
         audit_ms=configuration.audit_kept_ms or None,

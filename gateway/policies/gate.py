@@ -31,9 +31,9 @@ def language_name(language: Language) -> str:
 
 
 class Gate:
-    """A policy as one session meets it."""
+    """A policy as one session meets it. `audit` takes a record that belongs to no other write."""
 
-    __slots__ = ("_clock_ms", "_folded", "_note", "_rates", "_trail", "actor", "policy", "session_id")
+    __slots__ = ("_clock_ms", "_folded", "_note", "_rates", "actor", "audit", "policy", "session_id")
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Gate:
         folded: Folded,
         session: Session | None,
         note: Callable[..., dict[str, Any]],
-        trail: Callable[[AppendAudit], None],
+        audit: Callable[[AppendAudit], None],
         rates: Rates,
         clock_ms: Callable[[], int],
     ) -> None:
@@ -50,7 +50,7 @@ class Gate:
         self.actor = session.user if session else ""
         self._folded = folded
         self._note = note
-        self._trail = trail
+        self.audit = audit
         self._rates = rates
         self._clock_ms = clock_ms
 
@@ -82,7 +82,7 @@ class Gate:
         decision, shown = self._decide(event, arguments)
         told = {"event": event, "verdict": decision.verdict, "rule": decision.rule, "policy": self.policy.digest}
         told = {**shown, **({"operation": operation} if operation else {}), **told}
-        self._trail(AppendAudit(at=self._clock_ms(), kind="decision", actor=self.actor, subject=self.session_id, data=told))
+        self.audit(AppendAudit(at=self._clock_ms(), kind="decision", actor=self.actor, subject=self.session_id, data=told))
         if is_permitted(decision):
             self.count(event, decision)
             return decision

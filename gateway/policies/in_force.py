@@ -22,7 +22,7 @@ from typing import Any
 
 import msgspec
 
-from gateway.audit.buffer import Trail
+from gateway.audit.buffer import AuditBuffer
 from gateway.clock import now_ms
 from gateway.errors import Conflict, Forbidden, Unprocessable, missing
 from gateway.policies.compiler import Compiled, Compiler, Finding, RefusedPolicy, policy_of
@@ -87,13 +87,14 @@ class Policies:
         store: Store,
         default: Policy,
         *,
+        audit: AuditBuffer,
+        compiler: Compiler,
         base: tuple[str, str] | None = None,
-        compiler: Compiler | None = None,
         clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._store = store
-        self.compiler = compiler or Compiler()
-        self.trail = Trail(store)
+        self.compiler = compiler
+        self._audit = audit
         self.rates = Rates()
         self._clock_ms = clock_ms
         self.default = default
@@ -126,8 +127,8 @@ class Policies:
             record = self._default_record(tenant.id, policy.digest, is_active=False)
             await self.pins.keep(record, policy, self._programs.get(policy.digest, {}))
         folded = policy.open_session(facts_of(tenant, session))
-        note, trail = functools.partial(self._note, in_force.lately), functools.partial(self.trail.note, tenant.id)
-        return Gate(policy, folded, session, note, trail, self.rates, self._clock_ms)
+        note, audit = functools.partial(self._note, in_force.lately), functools.partial(self._audit.note, tenant.id)
+        return Gate(policy, folded, session, note, audit, self.rates, self._clock_ms)
 
     async def active(self, tenant: str) -> Policy:
         return (await self._in_force(tenant)).active

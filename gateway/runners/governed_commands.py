@@ -25,7 +25,7 @@ import msgspec
 from gateway.clock import now_ms
 from gateway.errors import Forbidden, GatewayError, Unavailable
 from gateway.hooks.events import HookEvent
-from gateway.hooks.hook_store import HookBook
+from gateway.hooks.hook_store import HookStore
 from gateway.ids import uuid7
 from gateway.policies.gate import Gate, is_permitted, refusal
 from gateway.policies.in_force import Policies
@@ -56,7 +56,7 @@ class Service(Protocol):
     @property
     def policies(self) -> Policies: ...
     @property
-    def hooks(self) -> HookBook: ...
+    def hooks(self) -> HookStore: ...
     @property
     def runners(self) -> Runners: ...
 
@@ -150,7 +150,8 @@ class _Turn:
         raise refusal("run", decision)
 
     def _flush(self) -> None:
-        self._service.policies.trail.extend(self._thread.tenant, self._audit)
+        for record in self._audit:
+            self._gate.audit(record)
         self._audit.clear()
 
     async def before(self, command: Command, decision: Decision) -> tuple[Command, Decision]:

@@ -1,28 +1,25 @@
-"""Approvals: somebody must say yes before a call is made.
+"""Approvals: an approver must say yes before a call is made.
 
 The way of an approval: a decision says `ask` → `Approvals.gate` finds no approval that fits, stores a pending one and suspends
-the run → somebody decides → the run is replayed to its call, which comes here again and now finds the approval, takes its one
-use, and is made. So a call that was approved is not asked again, an approval cannot be used twice, and a restart in between loses
-nothing.
+the run (`gateway.runs.suspension`) → an approver decides → the run is resumed (`gateway.runs.resumption`) and replayed to its
+call, which comes here again, finds the approval, takes its one use, and is made. So a call that was approved is not asked about
+again, an approval cannot be used twice, and a restart in between loses nothing.
 
-Rules: an approval is bound to the capability as it was declared, canonical arguments, session and policy digest (`binding_of`).
+Rules: an approval is bound to the capability as it was declared, canonical arguments, session and policy digest (`make_binding`).
 Silence, expiry, a storage error, another policy: all mean no. THREAT[TM-APPR-REPLAY]: the use is taken in the store, atomically,
-before the call is made. THREAT[TM-APPR-SELF]: whoever asked cannot approve, unless the policy says `by anyone`; nor does what
-somebody approved for others answer a call of their own. When a run has ended nobody is asked about it any more, and a yes that it
-has not used is taken back. An expired approval stays expired when the clock goes back.
-
-Does not know: how runs are put away (`gateway.runs.suspension`) and resumed (`gateway.runs.runs`).
+before the call is made. THREAT[TM-APPR-SELF]: a caller cannot approve its own request, unless the policy says `by anyone`; nor
+does what an approver approved for others answer a call of their own. When a run has ended, its pending approvals are cancelled,
+and an approval that it has not used is withdrawn. An expired approval stays expired when the clock goes back.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Literal
 
 import msgspec
 
-from gateway.clock import now_ms
 from gateway.errors import Conflict, Forbidden, GatewayError, missing
 from gateway.ids import uuid7
 from gateway.records import Approval, Principal, Record, Run, Session, Verdict
@@ -37,14 +34,13 @@ from sandbox.errors import Suspend
 
 ANYONE = "anyone"
 ALWAYS_MS = 365 * 86_400_000
-"""How long an "always" is kept: longer than any session should be."""
+"""How long an "always" is valid: longer than any session should last."""
 
 DECLARED_BY = "approver"
 DECLARED_WITHIN_MS = 900_000
 """Who decides, and for how long, about a capability that wants an approval by its own declaration."""
 
 _ENDED = "the run was ended"
-Write = Callable[[Sequence[Change]], Awaitable[None]]
 Choice = Literal["approve", "approve_always", "reject", "reject_always", "cancel"]
 
 
@@ -56,7 +52,7 @@ class Decide(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Asking(Suspend):
-    """Somebody must still be asked. `approvals` are what they have to decide."""
+    """An approver must still decide. `approvals` are what is pending."""
 
     def __init__(self, capability: str, approvals: Sequence[Approval]) -> None:
         super().__init__(f"{capability} waits for approval")
@@ -75,10 +71,10 @@ class Asked(Record, frozen=True, kw_only=True):
     requested_by: str
 
 
-def owed(decision: Decision, declared: ApprovalPolicy) -> Decision:
-    """What the policy decided, and what the capability itself wants: the stricter of both.
+def combine(decision: Decision, declared: ApprovalPolicy) -> Decision:
+    """What the policy decided and what the capability itself wants: the stricter of both.
 
-    `manual` wants a person even where the policy asks nobody, or approves by a rule; `{"auto": {"rule": …}}` wants one unless
+    `manual` wants a person even where the policy asks for none, or approves by a rule; `{"auto": {"rule": …}}` wants one unless
     that very rule of the policy decided. THREAT[TM-APPR-SHAPE]: a declaration of any other shape wants a person too."""
     if decision.verdict == "deny" or (isinstance(declared, str) and declared == "none"):
         return decision
@@ -89,13 +85,13 @@ def owed(decision: Decision, declared: ApprovalPolicy) -> Decision:
     return msgspec.structs.replace(decision, verdict="ask", auto=None, approvals=wanted)
 
 
-def binding_of(asked: Asked, policy: str, approver: str) -> str:
+def make_binding(asked: Asked, policy: str, approver: str) -> str:
     bound = [asked.capability, asked.declaration, asked.arguments, asked.session.id, policy, approver]
     return hashlib.sha256(msgspec.json.encode(bound, order="sorted")).hexdigest()
 
 
 class Approvals:
-    def __init__(self, store: Store, clock_ms: Callable[[], int] = now_ms) -> None:
+    def __init__(self, store: Store, clock_ms: Callable[[], int]) -> None:
         self._store = store
         self._clock_ms = clock_ms
         self._latest_ms = 0
@@ -106,8 +102,8 @@ class Approvals:
         return self._latest_ms
 
     async def gate(self, asked: Asked, decision: Decision, policy: str) -> None:
-        """Return if every approval the decision wants is there, and take it. Raises `ToolError` if one was refused, `Asking` if
-        somebody must still be asked."""
+        """Return if every approval the decision wants exists, and take it. Raises `ToolError` if one was refused, `Asking` if an
+        approver must still decide."""
         if decision.verdict != "ask" or decision.auto is not None:
             return
         session, run_id, now = asked.session, asked.run_id, self._now()
@@ -115,7 +111,7 @@ class Approvals:
         pending: list[Approval] = []
         created: list[Approval] = []
         for wanted in decision.approvals:
-            binding = binding_of(asked, policy, wanted.approver)
+            binding = make_binding(asked, policy, wanted.approver)
             found = await self._store.approvals_by_binding(session.tenant, binding)
             refused = [one for one in found if one.verdict == "rejected" and _is_for(one, run_id)]
             if refused:
@@ -131,12 +127,12 @@ class Approvals:
             if any(one.verdict == "cancelled" for one in lapsed):
                 raise ToolError("PERMISSION_DENIED", f"the approval of {asked.capability} was cancelled")
             if lapsed:
-                raise ToolError("PERMISSION_DENIED", f"nobody approved {asked.capability} in time")
-            open_ones = [one for one in found if one.verdict is None and one.run_id == run_id]
-            if not open_ones:
-                open_ones = [self._request(asked, run_id, decision, policy, wanted, binding, now)]
-                created += open_ones
-            pending += open_ones
+                raise ToolError("PERMISSION_DENIED", f"{asked.capability} was not approved in time")
+            undecided = [one for one in found if one.verdict is None and one.run_id == run_id]
+            if not undecided:
+                undecided = [_request(asked, run_id, decision, policy, wanted, binding, now)]
+                created += undecided
+            pending += undecided
         if pending:
             await self._store.write(
                 session.tenant, [change for one in created for change in (PutApproval(approval=one), _audit_request(one))]
@@ -144,28 +140,8 @@ class Approvals:
             raise Asking(asked.capability, pending)
         await self._take(session.tenant, asked, usable, now)
 
-    def _request(
-        self, asked: Asked, run_id: str, decision: Decision, policy: str, wanted: Wanted, binding: str, now: int
-    ) -> Approval:
-        return Approval(
-            id=uuid7(),
-            tenant=asked.session.tenant,
-            session_id=asked.session.id,
-            run_id=run_id,
-            capability=asked.capability,
-            arguments=asked.arguments,
-            binding=binding,
-            policy=policy,
-            approver=wanted.approver,
-            rule=decision.rule,
-            because=decision.because,
-            requested_by=asked.requested_by,
-            created_at=now,
-            expires_at=now + wanted.within_ms,
-        )
-
     async def _take(self, tenant: str, asked: Asked, usable: list[Approval], now: int) -> None:
-        """All uses at once, or none. A lost race means that the one use was taken: no."""
+        """Take all uses at once, or none. A lost race means that the one use was taken: no."""
         changes: list[Change] = [UseApproval(binding=one.binding, at=now, id=one.id) for one in usable]
         for one in usable:
             data = {"capability": one.capability, "run": asked.run_id, "always": one.always}
@@ -186,37 +162,39 @@ class Approvals:
         if said.decision != "cancel":
             _check_may_decide(principal, found)
         elif principal.name != found.requested_by and principal.role not in ("admin", "operator"):
-            raise Forbidden("PERMISSION_DENIED", "only whoever asked, or an operator, can cancel this")
-        over = found.verdict or ("expired" if found.expires_at <= now else None)  # `expire` writes that down
+            raise Forbidden("PERMISSION_DENIED", "only the caller who asked, or an operator, can cancel this")
+        over = found.verdict or ("expired" if found.expires_at <= now else None)  # `expire` stores that
         if over is not None:
             raise Conflict("APPROVAL_DECIDED", f"this was {over} already", "ask again by running the program again")
         verdict = {"approve": "approved", "reject": "rejected", "cancel": "cancelled"}[said.decision.removesuffix("_always")]
-        return await self._settle(found, verdict, principal.name, said.decision.endswith("_always"), said.reason[:1000], now)
+        return await self._write_settled(
+            found, verdict, principal.name, said.decision.endswith("_always"), said.reason[:1000], now
+        )
 
-    async def _settle(self, found: Approval, verdict: Any, by: str, always: bool, reason: str, now: int) -> Approval:
-        put, audit = _settling(found, verdict, by, always, reason, now)
+    async def _write_settled(self, found: Approval, verdict: Any, by: str, always: bool, reason: str, now: int) -> Approval:
+        put, audit = _settle(found, verdict, by, always, reason, now)
         await self._store.write(found.tenant, [put, audit])
         return put.approval
 
-    async def withdrawing(self, run: Run, asked: Sequence[str], by: str, write: Write) -> None:
-        """Write the end of a run together with this: nobody is asked about it any more, and what was approved for it and not
-        used is used up. `asked` are the ids of its approvals."""
+    async def write_end(self, run: Run, changes: Sequence[Change], asked: Sequence[str], by: str) -> None:
+        """Write the end of a run, and with it: its pending approvals are cancelled, and what was approved for it and not used is
+        used up. `asked` are the ids of its approvals."""
         while True:
-            withdrawn = await self._withdrawn(run, asked, by)
+            withdrawn = await self._withdraw(run, asked, by)
             try:
-                await write(withdrawn)
+                await self._store.write(run.tenant, [*changes, *withdrawn])
                 return
             except Conflict as conflict:
                 if not withdrawn or not conflict.code.startswith("APPROVAL_"):
                     raise
                 # one of its approvals was decided at this moment
 
-    async def _withdrawn(self, run: Run, asked: Sequence[str], by: str) -> list[Change]:
+    async def _withdraw(self, run: Run, asked: Sequence[str], by: str) -> list[Change]:
         now = self._now()
-        pending = [one async for one in self._pending(run.tenant) if one.run_id == run.id]
         changes: list[Change] = []
-        for one in pending:
-            changes += _settling(one, "cancelled", by, False, _ENDED, now)
+        async for pending in self._pending(run.tenant):
+            if pending.run_id == run.id:
+                changes += _settle(pending, "cancelled", by, False, _ENDED, now)
         for approval_id in asked:
             found = await self._store.approval(run.tenant, approval_id)
             if found is not None and not found.always and found.run_id == run.id and _is_usable(found, now):
@@ -228,31 +206,50 @@ class Approvals:
         return changes
 
     async def undecided(self, tenant: str) -> set[str]:
-        """The runs that somebody is still asked about."""
+        """The runs that have pending approvals."""
         return {one.run_id async for one in self._pending(tenant)}
 
     async def waiting(self, tenant: str, session_id: str) -> list[Approval]:
-        """What somebody is still asked about in a session."""
+        """The pending approvals of a session."""
         return [one async for one in self._pending(tenant) if one.session_id == session_id]
 
     def _pending(self, tenant: str) -> AsyncIterator[Approval]:
         return walk(lambda after: self._store.approvals(tenant, pending=True, after=after, limit=200))
 
     async def expire(self, tenant: str) -> list[Approval]:
-        """Settle what nobody decided in time; their runs go on and see a refusal."""
+        """Settle what was not decided in time; the runs are resumed and see a refusal."""
         now = self._now()
         due = [one async for one in self._pending(tenant) if one.expires_at <= now]
         settled = []
         for one in due:
             try:
-                settled.append(await self._settle(one, "expired", "", False, "", now))
+                settled.append(await self._write_settled(one, "expired", "", False, "", now))
             except Conflict:
-                continue  # somebody was faster
+                continue  # an approver was faster
         return settled
 
 
-def _settling(found: Approval, verdict: Verdict, by: str, always: bool, reason: str, now: int) -> tuple[PutApproval, AppendAudit]:
-    """What must be written to settle a pending approval. The store refuses it if somebody else was faster."""
+def _request(asked: Asked, run_id: str, decision: Decision, policy: str, wanted: Wanted, binding: str, now: int) -> Approval:
+    return Approval(
+        id=uuid7(),
+        tenant=asked.session.tenant,
+        session_id=asked.session.id,
+        run_id=run_id,
+        capability=asked.capability,
+        arguments=asked.arguments,
+        binding=binding,
+        policy=policy,
+        approver=wanted.approver,
+        rule=decision.rule,
+        because=decision.because,
+        requested_by=asked.requested_by,
+        created_at=now,
+        expires_at=now + wanted.within_ms,
+    )
+
+
+def _settle(found: Approval, verdict: Verdict, by: str, always: bool, reason: str, now: int) -> tuple[PutApproval, AppendAudit]:
+    """What must be written to settle a pending approval. The store refuses it if it was settled already."""
     expires_at = now + ALWAYS_MS if always else found.expires_at
     settled = msgspec.structs.replace(
         found, verdict=verdict, decided_by=by, decided_at=now, always=always, reason=reason, expires_at=expires_at
@@ -267,17 +264,17 @@ def _is_usable(one: Approval, now: int) -> bool:
 
 
 def _is_for(one: Approval, run_id: str | None) -> bool:
-    """THREAT[TM-APPR-REPLAY]: what was decided once is for the run it was asked for; nothing else of the session takes it."""
+    """THREAT[TM-APPR-REPLAY]: a single decision is for the run it was asked for; nothing else of the session takes it."""
     return one.always or one.run_id == run_id
 
 
 def _is_others(one: Approval, asking: str) -> bool:
-    """THREAT[TM-APPR-SELF]: did somebody else decide it than who asks now?"""
+    """THREAT[TM-APPR-SELF]: was it decided by another person than the one who asks now?"""
     return one.approver == ANYONE or one.decided_by != asking
 
 
 def _has_lapsed(one: Approval, now: int) -> bool:
-    """Nobody said yes in time. One that was used did its part, and says nothing about the next call."""
+    """It was not approved in time. An approval that was used says nothing about the next call."""
     return one.verdict in ("expired", "cancelled") or (
         one.verdict in (None, "approved") and one.uses_left > 0 and one.expires_at <= now
     )
@@ -287,8 +284,8 @@ def _check_may_decide(principal: Principal, found: Approval) -> None:
     if found.approver == ANYONE:
         return
     if principal.name == found.requested_by:
-        hint = f"somebody of {found.approver} must decide"
-        raise Forbidden("PERMISSION_DENIED", "whoever asks cannot approve", hint)
+        hint = f"{found.approver} must decide"
+        raise Forbidden("PERMISSION_DENIED", "a caller cannot approve its own request", hint)
     if principal.role not in ("admin", "operator") and found.approver not in (principal.user, principal.role, *principal.groups):
         raise Forbidden("PERMISSION_DENIED", f"this is for {found.approver} to decide")
 

@@ -3,10 +3,9 @@
     prepare → decide → hooks before → decide again → rate → approval → make the call → hooks after → note → answer
 
 Rules: every call is decided by the policy of the session, also one that a hook rewrote (THREAT[TM-HOOK-007]); the approval is
-bound to what is really called. A call that waited is made as the hooks before it left it: they are not told of it twice, unless
-it is another policy or declaration by now. A failure on the way is an answer to the program, never an exception out of here.
-Only a suspension ends the run. Every call is noted for the audit with digests of what was asked and answered, never with the
-values.
+bound to what is really called. A call that waited is made as the hooks before it left it: they see it once, unless the policy or
+the declaration has changed. A failure on the way is an answer to the program, never an exception out of here. Only a suspension
+ends the run. Every call is noted for the audit with digests of request and response, never with the values.
 """
 
 from __future__ import annotations
@@ -26,12 +25,11 @@ from gateway.errors import GatewayError
 from gateway.events import Feed
 from gateway.hooks.events import HookEvent
 from gateway.hooks.firing import Fired, warnings
-from gateway.hooks.hook_store import Blocked, HookBook
-from gateway.hooks.worker_jobs import file_changes
+from gateway.hooks.hook_store import Blocked, HookStore
 from gateway.ids import uuid7
 from gateway.policies.gate import Gate
 from gateway.records import Approval, Principal, Session
-from gateway.runs.approvals import Approvals, Asked, Asking, owed
+from gateway.runs.approvals import Approvals, Asked, Asking, combine
 from gateway.stores.changes import AppendAudit
 from gateway.stores.store import Store
 from gateway.telemetry import stepping
@@ -44,7 +42,7 @@ from sandbox.workers.interface import CallReply, FileChanges, OnCall
 
 _log = logging.getLogger("hatchway.calls")
 NOTED_MAX: Final = 1000
-"""Audit records of one run that wait for its end."""
+"""Audit records of one run that are held in memory."""
 _WARNINGS_MAX: Final = 20
 """Of hooks, in one run; the audit has them all."""
 
@@ -63,9 +61,10 @@ class HeldCall(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
-    """On whose behalf, in which run (None for a call of a hook's own), under which gate. `note` writes for the audit; `left` are
-    files that calls wrote, to be stored with the run; `warnings` is what whoever asked for it is told with its result. `held` are
-    calls that wait, and `approvals` the ids of what was ever asked for the run."""
+    """On whose behalf, in which run (None for a call of a hook's own), under which gate. `note` adds an audit record; `left`
+    are files
+    that calls wrote, to be stored with the run; `warnings` are told the caller with its result. `held` are calls that wait, and
+    `approvals` the ids of all that were requested for the run."""
 
     principal: Principal
     session: Session
@@ -83,7 +82,7 @@ class CallContext:
         return Caller(self.session.tenant, self.session.id, self, capability)
 
     def take_held(self, asked: ToolCallContext, call: ToolCall) -> HeldCall | None:
-        """The call as it was put away, if this is the one."""
+        """The call as it was held, if this is the one."""
         same = (call.name, digest(asked), self.gate.policy.digest, call.declaration)
         for one in self.held:
             if (one.name, one.asked, one.policy, one.declaration) == same:
@@ -98,7 +97,7 @@ class CallContext:
 
 
 class Calls:
-    def __init__(self, catalogue: Catalogue, approvals: Approvals, hooks: HookBook, store: Store) -> None:
+    def __init__(self, catalogue: Catalogue, approvals: Approvals, hooks: HookStore, store: Store) -> None:
         self._catalogue = catalogue
         self._approvals = approvals
         self._hooks = hooks
@@ -125,10 +124,10 @@ class Calls:
         return answer
 
     async def _answer(self, context: CallContext, call: ToolCallContext) -> tuple[CallReply, tuple[Approval, ...]]:
-        """What the program is told, and what must be decided before it can be told anything."""
+        """What the program is told, and the approvals that must be decided before it can be told anything."""
         try:
             if len(context.noted) >= NOTED_MAX:
-                await self._write_down(context)
+                await self._store_noted(context)
             return CallReply(value=await self._call(context, call)), ()
         except Suspend as waits:
             return CallReply(suspended=True), waits.approvals if isinstance(waits, Asking) else ()
@@ -205,7 +204,7 @@ class Calls:
         except Blocked as blocked:
             add_warnings(context.warnings, blocked.fired)
             raise
-        context.left.extend(map(file_changes, fired.changes))
+        context.left.extend(fired.list_files())
         add_warnings(context.warnings, fired)
         return fired
 
@@ -226,9 +225,10 @@ class Calls:
             counted.give_back()  # a call that waits was not made: it counts when it is
             raise
 
-    async def _write_down(self, context: CallContext) -> None:
-        """A run may make any number of calls: what they did does not wait in memory for its end. Raises if the audit takes no
-        more; then none is made."""
+    async def _store_noted(self, context: CallContext) -> None:
+        """A run may make any number of calls: their audit records do not all wait in memory for its end. Raises if the audit
+        takes
+        no more; then no call is made."""
         noted = list(context.noted)
         await self._store.write(context.session.tenant, noted)
         del context.noted[: len(noted)]
@@ -253,7 +253,7 @@ def add_warnings(told: list[Diagnostic], fired: Fired) -> None:
 
 
 def _tell(feed: Feed, name: str, reply: CallReply, asking: Sequence[Approval]) -> None:
-    """Whoever watches: how the call went, or each approval it waits for."""
+    """Tell watchers how the call ended, or each approval it waits for."""
     if not reply.suspended:
         feed.put("call", {"name": name, "status": "error" if reply.error else "ok"})
     for one in asking:
@@ -285,4 +285,4 @@ def _decide(context: CallContext, call: ToolCall) -> Decision:
     if decision.verdict == "deny":
         because = f": {decision.because}" if decision.because else ""
         raise ToolError("PERMISSION_DENIED", f"the policy refuses {call.name}{because}")
-    return owed(decision, call.held.capability.approval_policy)
+    return combine(decision, call.held.capability.approval_policy)

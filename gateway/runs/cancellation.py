@@ -1,16 +1,16 @@
-"""Stops: how a run is ended from outside, whatever it is about.
+"""Cancellation: the runs under way, and how one is ended from outside, whatever it is doing.
 
 Theory: until its program begins, a run is a task that waits for something: a slot, its session, a hook. That task is interrupted.
 While the program computes, its worker is asked to end it. Afterwards there is nothing to stop: what was done is being stored.
 
-Rules: `ask` is right whenever it comes, and says True only if the run ends by it. INVARIANT: a run that was asked to stop before
-its program began does not begin it (`compute` looks once more, and nothing is awaited between that look and the worker).
-INVARIANT: `compute` says what came of the program, also to a task that was cancelled meanwhile: whoever leaves just as a program
-ends must not leave its worker ahead of the store. Leaving asks the worker to end the program, as `ask` does.
+Rules: `Stop.ask` is right whenever it comes, and says True only if the run ends by it. INVARIANT: a run that was asked to stop
+before its program began does not begin it (`compute` looks once more, and nothing is awaited between that look and the worker).
+INVARIANT: `compute` returns the program's outcome also to a task that was cancelled meanwhile: a caller that disconnects just as
+a program ends must not leave its worker ahead of the store. Disconnecting asks the worker to end the program, as `ask` does.
 
-Somebody cancels a run, or the service that stops interrupts it: whoever asks first says which (`ends_as`).
+A caller cancels a run, or the stopping service interrupts it: the first to ask says which (`ends_as`).
 
-Does not know: what is written down about a run that was stopped.
+Does not know: what is stored about a run that was stopped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ import contextlib
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Final
 
-from gateway.shielding import until_done
+from gateway.errors import Unavailable
+from gateway.events import Feeds
+from gateway.shielding import wait_until_done
 from sandbox.wire import RunStatus
 from sandbox.workers.interface import RunOutcome, Worker, WorkerLost
 
@@ -30,15 +32,22 @@ _PAUSE_S: Final = 0.005
 """Between two questions to a worker that has been given the program and has not begun it."""
 
 
-class Stops:
-    """Those of the runs that are under way, by tenant and run."""
+class ActiveRuns:
+    """The runs under way in this process, by tenant and run, and their events."""
 
-    def __init__(self) -> None:
+    def __init__(self, feeds: Feeds) -> None:
+        self.feeds = feeds
+        self.is_stopping = False
+        self.tasks: set[asyncio.Task[Any]] = set()
         self._under_way: dict[tuple[str, str], Stop] = {}
 
+    def require_open(self, hint: str) -> None:
+        if self.is_stopping:
+            raise Unavailable("STOPPING", "the service is shutting down", hint)
+
     @contextlib.contextmanager
-    def beginning(self, tenant: str, run_id: str, session_id: str) -> Iterator[Stop]:
-        """While this lasts, the run is under way."""
+    def track(self, tenant: str, run_id: str, session_id: str) -> Iterator[Stop]:
+        """The run is under way while this lasts."""
         stop = self._under_way[tenant, run_id] = Stop(session_id)
         try:
             yield stop
@@ -46,31 +55,59 @@ class Stops:
             del self._under_way[tenant, run_id]
             stop.ended.set()
 
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` as a task that `drain` waits for."""
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    @contextlib.contextmanager
+    def drain_waits(self) -> Iterator[None]:
+        """`drain` waits for the current task, and it does not begin afterwards."""
+        self.require_open("the run is resumed when the service is back")
+        task = asyncio.current_task()
+        assert task is not None
+        self.tasks.add(task)
+        try:
+            yield
+        finally:
+            self.tasks.discard(task)
+
     def get(self, tenant: str, run_id: str) -> Stop | None:
         return self._under_way.get((tenant, run_id))
 
     def of_session(self, tenant: str, session_id: str) -> dict[str, Stop]:
-        """By run, those of a session, in the order they came."""
+        """The runs of a session, in the order they came."""
         own = {run_id: stop for (owner, run_id), stop in self._under_way.items() if owner == tenant}
         return {run_id: stop for run_id, stop in own.items() if stop.session_id == session_id}
 
-    async def end(self, tenant: str, within_s: float) -> None:
-        """Ask those of a tenant to end, what came last first, and wait until that is written; but no longer than this."""
+    async def forget(self, tenant: str, within_s: float) -> None:
+        """The tenant is deleted: end its runs, the newest first, and wait until that is stored; but no longer than this."""
         stops = [stop for (owner, _), stop in self._under_way.items() if owner == tenant]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within_s):
                 await asyncio.gather(*(stop.ask() for stop in reversed(stops)))
                 for stop in stops:
                     await stop.ended.wait()
+        self.feeds.forget(tenant)
 
-    async def ended(self) -> None:
-        """Until nothing is under way any more."""
+    async def drain(self) -> None:
+        """Refuse new runs and wait until those under way have ended."""
+        self.is_stopping = True
         while self._under_way:
             await next(iter(self._under_way.values())).ended.wait()
+        if self.tasks:
+            await asyncio.wait(self.tasks)
 
-    async def interrupt(self) -> None:
-        """Ask all of them to end, because the service stops. What came last goes first, as nothing is to begin now."""
-        await asyncio.gather(*(stop.ask(RunStatus.INTERRUPTED) for stop in reversed(self._under_way.values())))
+    async def interrupt(self, within_s: float) -> None:
+        """End every run, because the service stops, and wait until that is stored; but no longer than this. Runs that wait for an
+        approval are resumed when the service is back, and so are those that were approved and had not begun again."""
+        self.is_stopping = True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                # The newest first: ending a run must not let another one begin.
+                await asyncio.gather(*(stop.ask(RunStatus.INTERRUPTED) for stop in reversed(self._under_way.values())))
+                await self.drain()
 
 
 class Stopped(Exception):
@@ -82,25 +119,28 @@ class Stopped(Exception):
 
 
 class Stop:
-    """One run's, while it is under way. `is_put_away`: its program waits for an approval, and is being stored. `is_left`: whoever
-    waited for it went away while its program computed. `ended`: everything about the run is written."""
+    """Ends one run, while it is under way. `is_suspended`: its program waits for an approval, and is being stored.
+    `is_abandoned`:
+    its caller disconnected while its program computed. `is_audited`: the audit
+    says how it ended. `ended`: everything about the run is stored."""
 
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
         self.is_asked = False
         self.ends_as = RunStatus.CANCELLED
-        self.is_put_away = False
-        self.is_left = False
+        self.is_suspended = False
+        self.is_abandoned = False
+        self.is_audited = False
         self.ended = asyncio.Event()
         self._task: asyncio.Task[object] | None = None
         self._worker: Worker | None = None
         self._is_interrupted = False
-        self._left = asyncio.Event()
+        self._over = asyncio.Event()
         self.is_cancelled = False
 
     @contextlib.contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Around the whole run. Raises `Stopped` in the place of what an interruption raised."""
+        """Around the whole run. Raises `Stopped` in place of what an interruption raised."""
         task = self._task = asyncio.current_task()
         assert task is not None
         try:
@@ -116,7 +156,7 @@ class Stop:
             self._task = None
             if self._is_interrupted:
                 task.uncancel()
-            self._left.set()
+            self._over.set()
 
     async def compute(self, worker: Worker, program: Program) -> RunOutcome:
         """The program itself, in its worker."""
@@ -126,20 +166,20 @@ class Stop:
         try:
             outcome = await self._outcome(asyncio.get_running_loop().create_task(program()))
             self.is_cancelled = outcome.result.status is RunStatus.CANCELLED
-            self.is_put_away = outcome.recording is not None
+            self.is_suspended = outcome.recording is not None
             return outcome
         finally:
             self._worker = None
-            self._left.set()
+            self._over.set()
 
     async def _outcome(self, running: asyncio.Task[RunOutcome]) -> RunOutcome:
-        leaving: asyncio.Task[None] | None = None
+        ending: asyncio.Task[None] | None = None
         while not running.done():
             try:
-                await until_done(running)
+                await wait_until_done(running)
             except asyncio.CancelledError:
-                self.is_left = True
-                leaving = leaving or asyncio.get_running_loop().create_task(self._end_program())
+                self.is_abandoned = True
+                ending = ending or asyncio.get_running_loop().create_task(self._end_program())
         return running.result()
 
     async def _end_program(self) -> None:
@@ -150,7 +190,7 @@ class Stop:
 
     async def ask(self, ends_as: RunStatus = RunStatus.CANCELLED) -> bool:
         """End the run. False if its program has ended by itself."""
-        if self._left.is_set():
+        if self._over.is_set():
             return self.is_cancelled
         if not self.is_asked:
             self.is_asked, self.ends_as = True, ends_as
@@ -160,5 +200,5 @@ class Stop:
                 self._task.cancel()
             return True
         await self._end_program()
-        await self._left.wait()
+        await self._over.wait()
         return self.is_cancelled

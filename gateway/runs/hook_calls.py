@@ -1,8 +1,8 @@
 """What a hook's program may call: the capabilities that its policy lists under `uses`.
 
-Rules: such a call is decided like any other of the session, but belongs to no run: nobody is asked about it, because a hook
-cannot wait. What a hook writes with `write_text` is one of its changes, like what it writes into its own copy of the files: it is
-kept only if the hook succeeded.
+Rules: such a call is decided like any other of the session, but belongs to no run: it cannot wait for an approval. What a hook
+writes with `write_text` is one of its changes, like what it writes into its own copy of the files: it is stored only if the hook
+succeeded.
 
 Does not know: how hooks are run (`gateway.hooks.worker_jobs`).
 """
@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
-from gateway.audit.buffer import Trail
-from gateway.clock import now_ms
+from gateway.audit.buffer import AuditBuffer
 from gateway.policies.gate import Gate
 from gateway.records import Principal, Session
 from gateway.runs.calls import CallContext, Calls
@@ -24,29 +23,29 @@ from sandbox.workers.interface import CallReply, FileChanges, OnCall
 ACTOR: Final = "hook"
 
 
-class HookUses:
-    """`gate_of` gives the policy in force for a session."""
+class HookCalls:
+    """`find_gate` gives the policy in force for a session."""
 
     def __init__(
-        self, calls: Calls, trail: Trail, gate_of: Callable[[Session], Awaitable[Gate]], clock_ms: Callable[[], int] = now_ms
+        self, calls: Calls, audit: AuditBuffer, find_gate: Callable[[Session], Awaitable[Gate]], clock_ms: Callable[[], int]
     ) -> None:
         self._calls = calls
-        self._trail = trail
-        self._gate_of = gate_of
+        self._audit = audit
+        self._find_gate = find_gate
         self._clock_ms = clock_ms
 
-    def of(self, session: Session, names: Sequence[str]) -> tuple[list[Capability], OnCall, list[FileChanges]]:
-        """The capabilities, who answers calls of them, and the files they write, which come to the list."""
-        tools = [one for one in self._calls.tools(session.tenant) if one.name in names]
+    def open(self, session: Session, names: Sequence[str]) -> tuple[list[Capability], OnCall, list[FileChanges]]:
+        """The capabilities, what answers calls of them, and the list that receives the files they write."""
+        tools = [tool for tool in self._calls.tools(session.tenant) if tool.name in names]
         principal = Principal(tenant=session.tenant, role="runner", user=ACTOR)
         left: list[FileChanges] = []
 
         def note(kind: str, subject: str, **told: Any) -> None:
             record = AppendAudit(at=self._clock_ms(), kind=kind, actor=ACTOR, subject=subject, data=told)
-            self._trail.note(session.tenant, record)
+            self._audit.note(session.tenant, record)
 
         async def answer(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
-            gate = await self._gate_of(session)
+            gate = await self._find_gate(session)
             context = CallContext(principal=principal, session=session, run_id=None, gate=gate, note=note, left=left)
             return await self._calls.answering(context)(name, args, kwargs)
 

@@ -1,7 +1,7 @@
-"""Results as the service tells them: of runs it refused, ended or could not keep; and who can raise the limit that a run met.
+"""Results that the service makes: of runs it refused, ended or could not store; and who can raise the limit that a run met.
 
-Rules: pure. A status follows from the code. What a program had said and called before the service ended or undid it stays in its
-result; what it computed does not.
+Rules: pure. A status follows from the code. The output and the calls of a program that the service ended or undid stay in its
+result; the value it computed does not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _STATUS_OF_REFUSAL: Final = {
     "INTERRUPTED": RunStatus.INTERRUPTED,
     "QUOTA_EXCEEDED": RunStatus.RESOURCE_EXHAUSTED,
 }
-"""What the service itself says of a run. From a capability, the same codes are its own: a runtime error of the program."""
+"""Codes of the service itself. From a capability, the same codes are a runtime error of the program."""
 _LIMIT_OF_CODE: Final = {
     "TIMEOUT_WALL": "wall_ms",
     "TIMEOUT_CPU": "cpu_ms",
@@ -31,14 +31,14 @@ _LIMIT_OF_CODE: Final = {
 }
 
 
-def failed(error: ErrorObject) -> RunResult:
+def make_failure(error: ErrorObject) -> RunResult:
     """The result of a run that the service refused or ended."""
     return failure(error, status=_STATUS_OF_REFUSAL.get(error.code))
 
 
-def failed_after(result: RunResult, error: ErrorObject) -> RunResult:
+def fail_after(result: RunResult, error: ErrorObject) -> RunResult:
     """The result of a program that the service ended, or undid."""
-    refused = failed(error)
+    refused = make_failure(error)
     told = [one for one in result.diagnostics if result.error is None or one.code != result.error.code]
     return msgspec.structs.replace(
         result,
@@ -51,8 +51,8 @@ def failed_after(result: RunResult, error: ErrorObject) -> RunResult:
     )
 
 
-def abridged(result: RunResult) -> RunResult:
-    """A result that can be stored: of a run with very many calls, with the first of them."""
+def abridge(result: RunResult) -> RunResult:
+    """A result that can be stored: of very many calls, the first ones."""
     more = len(result.external_calls) - CALLS_TOLD_MAX
     if more <= 0:
         return result
@@ -62,17 +62,17 @@ def abridged(result: RunResult) -> RunResult:
     return msgspec.structs.replace(result, external_calls=calls, diagnostics=[*result.diagnostics, told])
 
 
-def unshown(result: RunResult) -> RunResult:
-    """A result without anything that the program, or whom it called, has said."""
+def hide_output(result: RunResult) -> RunResult:
+    """A result without output of the program and without messages of the capabilities it called."""
     calls = [msgspec.structs.replace(one, error=None) for one in result.external_calls]
     return msgspec.structs.replace(result, stdout="", stderr="", result=None, displays=[], external_calls=calls)
 
 
-def withheld(result: RunResult, reason: str) -> RunResult:
-    """The result of a run whose hook could not look at it. Output that other hooks have given it stays."""
-    refused = failed(ErrorObject(code="HOOK_BLOCKED", message=reason))
+def withhold(result: RunResult, reason: str) -> RunResult:
+    """The result of a run whose hook could not inspect it. Output that other hooks set stays."""
+    refused = make_failure(ErrorObject(code="HOOK_BLOCKED", message=reason))
     return msgspec.structs.replace(
-        unshown(result),
+        hide_output(result),
         status=refused.status,
         stdout=result.stdout,
         stderr=result.stderr,
@@ -83,28 +83,29 @@ def withheld(result: RunResult, reason: str) -> RunResult:
     )
 
 
-def reworded(result: RunResult, error: ErrorObject, message: str) -> RunResult:
-    """A failure in a hook's words: nothing else of the result repeats the program's."""
+def reword(result: RunResult, error: ErrorObject, message: str) -> RunResult:
+    """A failure in a hook's words: the rest of the result does not repeat the program's."""
     said = msgspec.structs.replace(error, message=message, hint=None)
     again = Diagnostic(severity=Severity.ERROR, code=said.code, message=message, span=said.span)
     others = [one for one in result.diagnostics if one.severity is not Severity.ERROR]
-    calls = unshown(result).external_calls
+    calls = hide_output(result).external_calls
     return msgspec.structs.replace(result, error=said, diagnostics=[again, *others], external_calls=calls)
 
 
-def interrupted(outcome: RunOutcome) -> RunOutcome:
-    """Of a program that was ended because the service stops. One that came to its end before that did."""
+def interrupt(outcome: RunOutcome) -> RunOutcome:
+    """The outcome of a program that was ended because the service stops; unchanged if it had ended by itself."""
     if outcome.result.status is not RunStatus.CANCELLED:
         return outcome
-    return msgspec.structs.replace(outcome, result=failed_after(outcome.result, INTERRUPTED))
+    return msgspec.structs.replace(outcome, result=fail_after(outcome.result, INTERRUPTED))
 
 
-def hinted(
+def explain_limit(
     outcome: RunOutcome, asked: SessionLimits | None, own: SessionLimits, most: SessionLimits, *, is_single: bool = False
 ) -> RunOutcome:
-    """Who can raise the limit that ended the program: the request, if it `asked` for less than the session has (`own`) and the
-    policy leaves of that (`most`); else whoever opens the session, which is the request if it `is_single`, or whoever writes the
-    policy."""
+    """Add who can raise the limit that ended the program: the request, if it `asked` for less than the session has (`own`) and
+    the
+    policy leaves of that (`most`); else the caller that opens the session (the request itself if it `is_single`), or the policy's
+    author."""
     error = outcome.result.error
     name = _LIMIT_OF_CODE.get(error.code) if error is not None else None
     if error is None or name is None:

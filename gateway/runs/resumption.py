@@ -1,8 +1,8 @@
-"""Runs that are let go on: their approvals were decided, lapsed, or were found decided.
+"""Resumption: suspended runs continue when their approvals were decided, lapsed, or were found decided.
 
-Rules: a run is taken up by one task at a time, and again if something was decided meanwhile. What may pass (no turn, no worker, a
+Rules: a run is resumed by one task at a time, and again if something was decided meanwhile. What may pass (no slot, no worker, a
 store that refuses, a policy that is not known yet) is tried again, after pauses that double, and the log says so once. Anything
-else leaves the run waiting, and the log says why.
+else leaves the run suspended, and the log says why.
 """
 
 from __future__ import annotations
@@ -10,77 +10,163 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 from typing import Final
 
-from gateway.errors import Conflict, GatewayError, StoreFailed, TooMany, Unavailable
+import msgspec
+
+from gateway.errors import Conflict, Forbidden, GatewayError, StoreFailed, TooMany, Unavailable
 from gateway.policies.in_force import PolicyGone
-from gateway.records import Principal
+from gateway.records import Approval, Principal, Run
+from gateway.runs.approvals import Approvals, Decide
+from gateway.runs.cancellation import Stop, Stopped
+from gateway.runs.completion import Completion
+from gateway.runs.programs import Programs
+from gateway.runs.results import make_failure
 from gateway.runs.runs import Runs
+from gateway.runs.scheduler import Scheduler
+from gateway.runs.suspension import Suspension
+from gateway.runs.turn import Turn, audited
+from gateway.sessions.sessions import Sessions
+from gateway.shielding import run_to_completion
 from sandbox.errors import SandboxError
+from sandbox.wire import RunStatus
 
 _log = logging.getLogger("hatchway.service")
 _FIRST_PAUSE_SECONDS: Final = 0.5
 _PAUSE_SECONDS_MAX: Final = 30.0
 
 
-class Resumptions:
-    def __init__(self, runs: Runs) -> None:
+class Resumption:
+    def __init__(
+        self,
+        runs: Runs,
+        sessions: Sessions,
+        scheduler: Scheduler,
+        programs: Programs,
+        completion: Completion,
+        suspension: Suspension,
+        approvals: Approvals,
+        clock_ms: Callable[[], int],
+    ) -> None:
         self._runs = runs
+        self._sessions = sessions
+        self._scheduler = scheduler
+        self._programs = programs
+        self._completion = completion
+        self._suspension = suspension
+        self._approvals = approvals
+        self._clock_ms = clock_ms
         self._decided: dict[tuple[str, str], asyncio.Event] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def go_on(self, tenant: str, run_id: str, requested_by: str) -> None:
-        """Every decision lets the run go on: an approval to its call, a refusal to an error the program sees."""
+    async def decide(self, principal: Principal, approval_id: str, said: Decide) -> Approval:
+        """Settle an approval and resume its run."""
+        settled = await self._approvals.decide(principal, approval_id, said)
+        try:
+            await self._suspension.reopen_feed(settled.tenant, settled.run_id)
+        finally:
+            self.schedule(settled.tenant, settled.run_id, settled.requested_by)
+        return settled
+
+    def schedule(self, tenant: str, run_id: str, requested_by: str) -> None:
+        """Resume the run in a task of its own. Every decision does: an approved call is made, a refusal is an error the program
+        sees."""
         decided = self._decided.get((tenant, run_id))
         if decided is not None:
             decided.set()
             return
         requester = Principal(tenant=tenant, role="runner", user=requested_by)
-        task = asyncio.get_running_loop().create_task(self._take_up(requester, run_id))
+        task = asyncio.get_running_loop().create_task(self._resume_until_settled(requester, run_id))
         self._decided[tenant, run_id] = asyncio.Event()
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _take_up(self, requester: Principal, run_id: str) -> None:
+    async def _resume_until_settled(self, requester: Principal, run_id: str) -> None:
         key = (requester.tenant, run_id)
         decided = self._decided[key]
         try:
             while True:
                 decided.clear()
-                await self._resume(requester, run_id, decided)
+                await self._resume_with_retries(requester, run_id, decided)
                 if not decided.is_set():
                     return
         finally:
             del self._decided[key]
 
-    async def _resume(self, requester: Principal, run_id: str, decided: asyncio.Event) -> None:
+    async def _resume_with_retries(self, requester: Principal, run_id: str, decided: asyncio.Event) -> None:
         pause_s, said = _FIRST_PAUSE_SECONDS, ""
         while True:
             try:
-                await self._runs.resume(requester, run_id)
+                await self.resume(requester, run_id)
                 return
-            except Conflict:  # it was cancelled, or has gone on
-                await self._rest(requester.tenant, run_id)
+            except Conflict:  # it was cancelled, or has continued
+                await self._close_feed(requester.tenant, run_id)
                 return
             except (TooMany, Unavailable, StoreFailed, PolicyGone) as error:
                 if str(error) != said:
                     said = str(error)
-                    _log.warning("the run %s cannot go on yet: %s", run_id, said)
+                    _log.warning("the run %s cannot be resumed yet: %s", run_id, said)
             except (GatewayError, SandboxError) as error:
-                _log.error("the run %s could not go on: %s", run_id, error)
-                await self._rest(requester.tenant, run_id)
+                _log.error("the run %s could not be resumed: %s", run_id, error)
+                await self._close_feed(requester.tenant, run_id)
                 return
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(decided.wait(), pause_s)
                 decided.clear()
             pause_s = min(2 * pause_s, _PAUSE_SECONDS_MAX)
 
-    async def _rest(self, tenant: str, run_id: str) -> None:
+    async def _close_feed(self, tenant: str, run_id: str) -> None:
         with contextlib.suppress(GatewayError):
-            await self._runs.waits.rest(tenant, run_id)
+            await self._suspension.close_feed(tenant, run_id)
 
-    async def settled(self) -> None:
-        """Until nothing is under way."""
+    async def resume(self, principal: Principal, run_id: str) -> Run:
+        """Resume a suspended run: its approval was decided. It may be suspended again."""
+        active = self._runs.active
+        while (other := active.get(principal.tenant, run_id)) is not None:
+            await other.ended.wait()  # it is being suspended, or another decision has resumed it
+        record = await self._runs.get(principal, run_id)
+        if record.state != "waiting":
+            raise Conflict("RUN_NOT_WAITING", f"the run is {record.state}")
+        try:
+            with active.track(principal.tenant, run_id, record.session_id) as stop, stop.interruptible():
+                return await self._carry_out(principal, record, stop)
+        except Stopped as stopped:
+            if stopped.ends_as is RunStatus.INTERRUPTED:
+                hint = "the run is resumed when the service is back"
+                raise Unavailable("STOPPING", "the service is shutting down", hint) from None
+            ended = await run_to_completion(self._runs.cancel_suspended(principal, record))
+            return ended or await self._runs.get(principal, run_id)
+
+    async def _carry_out(self, principal: Principal, record: Run, stop: Stop) -> Run:
+        """The whole way of a resumed run: admit → load → decide, for the session may have another policy by now → run → hooks →
+        store → answer. It is not counted again."""
+        tenant, active = await self._sessions.tenant(principal.tenant), self._runs.active
+        with active.drain_waits():
+            async with (
+                self._scheduler.slot(tenant.id, tenant.quotas),
+                self._sessions.hold(principal, record.session_id) as live,
+            ):
+                if live.record.waiting_run != record.id:
+                    raise Conflict("RUN_NOT_WAITING", "the run does not wait any more")
+                kept = await self._suspension.load(record)
+                asker = msgspec.structs.replace(principal, user=record.user)
+                gate = (await self._sessions.find_gate(live)).asked_by(asker.name)
+                feed = active.feeds.begin(tenant.id, record.id, kept.next_event)
+                turn = Turn(asker, live, gate, record, kept.body, feed, stop, self._clock_ms, is_resumed=True)
+                turn.warnings.extend(kept.warnings)
+                turn.held.extend(kept.held)
+                turn.approvals.extend(kept.approvals)
+                with audited(turn):
+                    try:
+                        decision = turn.decide()
+                    except Forbidden as refused:
+                        return await self._suspension.end(live, record, make_failure(refused.error), asker)
+                    outcome, worker = await self._programs.resume(turn, decision, kept.recording)
+                    return await self._completion.complete(turn, decision, outcome, worker)
+
+    async def settle(self) -> None:
+        """Wait until no run is being resumed."""
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 

@@ -1,7 +1,7 @@
 """The hooks around a run: they see it before it begins and after it has ended, and may block or rewrite it.
 
-Rules: THREAT[TM-HOOK-007]: a run that a hook rewrote is decided again, after each hook here and in `gateway.runs.runs` at
-the end. Files that hooks write before the run are there for it; what they write afterwards is stored with it.
+Rules: THREAT[TM-HOOK-007]: a run that a hook rewrote is decided again, after each hook here and once more in `gateway.runs.runs`.
+The program finds the files that hooks wrote before it; what they write afterwards is stored with the run.
 """
 
 from __future__ import annotations
@@ -12,41 +12,40 @@ import msgspec
 
 from gateway.hooks.events import HookEvent
 from gateway.hooks.firing import Fired
-from gateway.hooks.hook_store import HookBook
-from gateway.hooks.worker_jobs import file_changes
+from gateway.hooks.hook_store import HookStore
 from gateway.runs.calls import add_warnings
-from gateway.runs.results import reworded, withheld
+from gateway.runs.results import reword, withhold
 from gateway.runs.turn import RunGate, Turn
 from gateway.sessions.sessions import Sessions
-from gateway.shielding import to_the_end
+from gateway.shielding import run_to_completion
 from gateway.telemetry import step
 from policy import Decision
 from sandbox.wire import RunResult
 
 
 class RunHooks:
-    def __init__(self, hooks: HookBook, sessions: Sessions) -> None:
+    def __init__(self, hooks: HookStore, sessions: Sessions) -> None:
         self._hooks = hooks
         self._sessions = sessions
 
     async def before(self, turn: Turn, decision: Decision) -> bool:
-        """Let the hooks see the run; whether one rewrote it. Raises if one blocks."""
+        """Fire the hooks before the run; whether one rewrote it. Raises if one blocks."""
         body = turn.body
         data = {"language": turn.language.value, "code": body.code, "inputs": body.inputs}
         fired = await self._fire(HookEvent.BEFORE_RUN, turn, data, decision, gate=RunGate(turn))
         if fired.changes:
-            await to_the_end(self._take_files(turn, fired))
+            await run_to_completion(self._take_files(turn, fired))
         if not fired.rewrote:
             return False
         turn.body = msgspec.structs.replace(body, code=fired.data["code"], inputs=fired.data["inputs"])
         return True
 
     async def _take_files(self, turn: Turn, fired: Fired) -> None:
-        for one in await self._hooks.store_files(turn.live.record, fired):
-            await self._sessions.apply(turn.live, one)
+        for files in await self._hooks.store_files(turn.live.record, fired):
+            await self._sessions.apply(turn.live, files)
 
     async def may_redact(self, turn: Turn, decision: Decision) -> bool:
-        """Is there a hook that may change what the run shows?"""
+        """Whether a hook may change what the run shows."""
         return await self._hooks.has(HookEvent.AFTER_RUN, turn.record.tenant, decision.hooks, target="run")
 
     async def after(self, turn: Turn, decision: Decision, result: RunResult) -> RunResult:
@@ -61,15 +60,15 @@ class RunHooks:
             "exit_code": result.exit_code,
         }
         fired = await self._fire(HookEvent.AFTER_RUN, turn, data, decision)
-        turn.left.extend(map(file_changes, fired.changes))
+        turn.left.extend(fired.list_files())
         if fired.withheld is None and not fired.rewrote:
             return result
         changed = {name: fired.data[name] for name in ("stdout", "stderr", "result")}
         result = msgspec.structs.replace(result, displays=[], **changed)
         if fired.withheld is not None:
-            return withheld(result, fired.data["error"])
+            return withhold(result, fired.data["error"])
         if result.error is not None and fired.data["error"] != result.error.message:
-            return reworded(result, result.error, fired.data["error"])
+            return reword(result, result.error, fired.data["error"])
         return result
 
     async def _fire(

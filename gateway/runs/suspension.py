@@ -1,21 +1,21 @@
-"""Runs that wait for an approval, in the store: put away whole, taken up again, or ended.
+"""Suspension: runs that wait for an approval, in the store: suspended whole, loaded again, or ended.
 
-Rules: what is put away is the worker's recording, sealed; it holds no thread and no memory, and outlives the service. The session
-takes no run until this one goes on or is ended, and its heap is as it was before. When a run that waits will not go on, nobody is
-asked about it any more, in the same write.
+Rules: what is stored is the worker's recording, sealed; a suspended run holds no thread and no memory, and survives a
+restart. The session takes no run until this one is resumed or ended, and its heap is as it was before. When a suspended run
+ends without being resumed, its approvals are cancelled in the same write. THREAT[TM-HOOK-STREAM]: output that a hook may
+redact is in the recording only.
 
-Does not know: how a run goes on (`gateway.runs.runs`).
+Does not know: how a run is resumed (`gateway.runs.resumption`).
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
-from gateway.clock import now_ms
 from gateway.errors import NotFound, missing
 from gateway.events import Feeds
 from gateway.records import Principal, Run, Snapshot
@@ -23,7 +23,7 @@ from gateway.runs.approvals import Approvals
 from gateway.runs.calls import HeldCall
 from gateway.runs.turn import RunBody, Turn
 from gateway.sessions.live import Live
-from gateway.sessions.store_changes import file_changes
+from gateway.sessions.store_changes import to_store_changes
 from gateway.stores.changes import AppendAudit, Change, DeleteSnapshot, PutRun, PutSession, PutSnapshot
 from gateway.stores.store import Store
 from sandbox.encoding.sealing import Keys, open_seal, seal
@@ -33,9 +33,9 @@ from sandbox.wire import Diagnostic, RunResult, RunStatus
 RECORDING: Final = "recording"
 
 
-class PutAway(msgspec.Struct, frozen=True):
-    """A run that waits, as it is kept: what was to be run, as the hooks left it, and the worker's recording. `next_event` is
-    the number its next event has; `warnings` is what is to be told with its result; `held` and `approvals` as in `Turn`."""
+class SuspendedRun(msgspec.Struct, frozen=True):
+    """A suspended run as it is stored: what is run, as the hooks left it, and the worker's recording. `next_event` is the number
+    of its next event; `warnings` are told with its result; `held` and `approvals` as in `Turn`."""
 
     body: RunBody
     recording: bytes
@@ -45,21 +45,22 @@ class PutAway(msgspec.Struct, frozen=True):
     approvals: list[str] = []
 
 
-class Waits:
-    def __init__(self, store: Store, approvals: Approvals, feeds: Feeds, keys: Keys) -> None:
+class Suspension:
+    def __init__(self, store: Store, approvals: Approvals, feeds: Feeds, keys: Keys, clock_ms: Callable[[], int]) -> None:
         self._store = store
-        self.approvals = approvals
+        self._approvals = approvals
         self._feeds = feeds
         self._keys = keys
+        self._clock_ms = clock_ms
 
-    async def put_away(self, turn: Turn, result: RunResult, recording: bytes) -> Run:
-        """Keep the recording, and what hooks and calls left beside the program."""
-        session, now = turn.live.record, now_ms()
+    async def suspend(self, turn: Turn, result: RunResult, recording: bytes) -> Run:
+        """Store the recording, and the files that hooks and calls wrote."""
+        session, now = turn.live.record, self._clock_ms()
         result = msgspec.structs.replace(result, diagnostics=[*turn.warnings, *result.diagnostics])
         record = msgspec.structs.replace(turn.record, state="waiting", result=result, updated_at=now)
         turn.feed.flush()
         next_event = turn.feed.next + 1  # after `waiting`
-        packed = msgspec.msgpack.encode(PutAway(turn.body, recording, next_event, turn.warnings, turn.held, turn.approvals))
+        packed = msgspec.msgpack.encode(SuspendedRun(turn.body, recording, next_event, turn.warnings, turn.held, turn.approvals))
         sealed = seal(packed, self._keys, tenant=session.tenant, purpose=RECORDING)
         snapshot = Snapshot(
             id=record.id,
@@ -71,62 +72,54 @@ class Waits:
             size_bytes=len(sealed),
             created_at=now,
         )
-        waiting = msgspec.structs.replace(session, waiting_run=record.id, last_used_at=now)
+        waiting = msgspec.structs.replace(session, waiting_run=record.id, last_used_at=now, is_used=True)
         changes: list[Change] = [PutSnapshot(snapshot=snapshot, pack=sealed), PutSession(session=waiting), PutRun(run=record)]
-        changes += [change for one in turn.left for change in file_changes(session.id, one, now)]
-        await self._store.write(session.tenant, [*changes, *turn.audit, turn.ending(RunStatus.WAITING_FOR_APPROVAL)])
-        turn.stored()
+        changes += [change for files in turn.left for change in to_store_changes(session.id, files, now)]
+        await self._store.write(session.tenant, [*changes, *turn.audit, turn.audit_end(RunStatus.WAITING_FOR_APPROVAL)])
+        turn.mark_stored()
         turn.live.record = waiting
         turn.feed.end("waiting", msgspec.to_builtins(record))
         return record
 
-    async def take_up(self, record: Run) -> PutAway:
-        """What was put away. It stays there until the run has ended."""
+    async def load(self, record: Run) -> SuspendedRun:
+        """What was suspended. It stays in the store until the run has ended."""
         packs = await self._store.packs(record.tenant, record.id)
         if not packs:
             raise missing("run", record.id)
         opened = open_seal(packs[0], self._keys, tenant=record.tenant, purpose=RECORDING)
-        return msgspec.msgpack.decode(opened, type=PutAway)
+        return msgspec.msgpack.decode(opened, type=SuspendedRun)
 
-    async def reopen(self, tenant: str, run_id: str) -> None:
-        """Something about it was decided: whoever comes to watch it from now on waits for the rest."""
+    async def reopen_feed(self, tenant: str, run_id: str) -> None:
+        """An approval of the run was decided: new watchers wait for the rest of its events."""
         feed = self._feeds.get(tenant, run_id)
         if feed is not None:
             if feed.is_waiting:
-                feed.go_on()
+                feed.reopen()
             return
         with contextlib.suppress(NotFound, RequestError):
             record = await self._store.run(tenant, run_id)
-            first = (await self.take_up(record)).next_event if record is not None and record.state == "waiting" else 0
+            first = (await self.load(record)).next_event if record is not None and record.state == "waiting" else 0
             if first and self._feeds.get(tenant, run_id) is None:
                 self._feeds.begin(tenant, run_id, first)
 
-    async def rest(self, tenant: str, run_id: str) -> None:
-        """It does not go on, or has ended already: whoever watches is told how it is."""
+    async def close_feed(self, tenant: str, run_id: str) -> None:
+        """The run is not resumed, or has ended already: tell watchers its state."""
         feed = self._feeds.get(tenant, run_id)
         record = await self._store.run(tenant, run_id)
         if feed is not None and not feed.is_ended and record is not None:
             feed.end("result" if record.state == "finished" else "waiting", msgspec.to_builtins(record))
 
-    async def _asked(self, record: Run) -> list[str]:
-        """A run can be ended whose recording cannot be read any more."""
-        with contextlib.suppress(NotFound, RequestError):
-            return (await self.take_up(record)).approvals
-        return []
-
     async def end(self, live: Live, record: Run, result: RunResult, principal: Principal) -> Run:
-        """It will not go on. Whoever calls holds the session."""
-        now = now_ms()
+        """The run is not resumed any more. The caller holds the session."""
+        now = self._clock_ms()
         ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now)
         session = msgspec.structs.replace(live.record, waiting_run=None)
         audit = AppendAudit(at=now, kind="run", actor=principal.name, subject=record.id, data={"status": result.status.value})
         changes: list[Change] = [PutRun(run=ended), DeleteSnapshot(id=record.id), PutSession(session=session), audit]
-        asked = await self._asked(record)
-
-        async def write(withdrawn: Sequence[Change]) -> None:
-            await self._store.write(record.tenant, [*changes, *withdrawn])
-
-        await self.approvals.withdrawing(record, asked, principal.name, write)
+        asked: list[str] = []
+        with contextlib.suppress(NotFound, RequestError):  # a run can be ended whose recording cannot be read any more
+            asked = (await self.load(record)).approvals
+        await self._approvals.write_end(record, changes, asked, principal.name)
         live.record = session
         feed = self._feeds.get(record.tenant, record.id)
         if feed is not None:

@@ -1,19 +1,16 @@
-"""Turns: one run on its way, and the small pure steps of it.
-
-Rules: data and translation only; `gateway.runs.runs` shows the way itself.
-"""
+"""A turn: one run on its way, with what is to be stored about it. `gateway.runs.runs` shows the way itself."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from gateway.clock import now_ms
 from gateway.errors import BadRequest, GatewayError
 from gateway.events import Feed
 from gateway.hooks.events import HookEvent
@@ -24,6 +21,7 @@ from gateway.runs.cancellation import Stop, Stopped
 from gateway.runs.results import INTERRUPTED
 from gateway.sessions.live import Live
 from gateway.stores.changes import AppendAudit
+from gateway.telemetry import step
 from policy import Decision, PolicyError
 from sandbox.errors import RequestError, SetupError
 from sandbox.wire import Diagnostic, ErrorObject, Language, RunRequest, RunStatus, SessionLimits
@@ -46,10 +44,11 @@ class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Turn:
-    """One run on its way: who, where, under which gate, and what is to be written down about it. `body` is what is run: a hook
-    may have rewritten it. `is_resumed`: it has waited for somebody, and goes on."""
+    """One run on its way: who, where, under which gate, and what is to be stored about it. `body` is what is run: a hook may have
+    rewritten it. `is_resumed`: the run has waited for an approval, and continues."""
 
     __slots__ = (
+        "_clock_ms",
         "approvals",
         "audit",
         "body",
@@ -76,6 +75,7 @@ class Turn:
         body: RunBody,
         feed: Feed,
         stop: Stop,
+        clock_ms: Callable[[], int],
         *,
         is_resumed: bool = False,
     ) -> None:
@@ -86,41 +86,52 @@ class Turn:
         self.body = body
         self.feed = feed
         self.stop = stop
+        self._clock_ms = clock_ms
         self.is_resumed = is_resumed
         self.is_stored = False
         self.decision: Decision | None = None
         self.audit: list[AppendAudit] = []
-        """What is to be written down, and was not yet."""
+        """Audit records that are not stored yet."""
         self.left: list[FileChanges] = []
-        """Files that calls and hooks wrote beside the program, to be stored with the run."""
+        """Files that calls and hooks wrote, to be stored with the run."""
         self.warnings: list[Diagnostic] = []
-        """What went wrong beside the program, to be told with its result."""
+        """What went wrong around the program, to be told with its result."""
         self.held: list[HeldCall] = []
-        """Calls that wait, as hooks left them."""
+        """Calls that wait for an approval, as hooks left them."""
         self.approvals: list[str] = []
-        """What somebody was asked for it, and perhaps still is."""
+        """Ids of all approvals that were requested for it."""
 
-    def stored(self) -> None:
+    def mark_stored(self) -> None:
         """The run is in the store, and its audit with it."""
         self.is_stored = True
         self.audit.clear()
 
     @property
-    def is_decided(self) -> bool:
-        """Has the policy been asked?"""
-        return self.decision is not None
+    def has_asked(self) -> bool:
+        """Whether approvals of the run may be pending, or approved and not used."""
+        return self.is_resumed or bool(self.approvals)
 
     @property
     def language(self) -> Language:
         return self.body.language or self.live.record.language
 
-    def decide(self, code: str) -> Decision:
+    def ask_policy(self, code: str) -> Decision:
         """What the policy says about running `code` here."""
-        return self.gate.decide("run", {"language": language_name(self.language), "bytes": size_of(code)})
+        return self.gate.decide("run", {"language": language_name(self.language), "bytes": measure(code)})
+
+    def decide(self) -> Decision:
+        """May this program be run here, and how? A refusal is audited now, anything else with the run."""
+        with step("policy.decide"):
+            decision = self.decision = self.ask_policy(self.body.code)
+        if not is_permitted(decision):
+            self.note("decision", self.record.id, **self.decided)
+            # A run cannot be suspended before it began: what would need an approval is refused.
+            raise refusal("run", decision)
+        return decision
 
     @property
     def asked_limits(self) -> SessionLimits | None:
-        """What the request itself asks for, if it does."""
+        """The limits that the request itself asks for, if any."""
         body, own = self.body, self.live.record.limits
         if body.timeout_ms is not None:
             return msgspec.structs.replace(body.limits or own, wall_ms=body.timeout_ms)
@@ -150,13 +161,31 @@ class Turn:
         )
 
     def note(self, kind: str, subject: str, **data: Any) -> None:
-        self.audit.append(AppendAudit(at=now_ms(), kind=kind, actor=self.principal.name, subject=subject, data=data))
+        self.audit.append(AppendAudit(at=self._clock_ms(), kind=kind, actor=self.principal.name, subject=subject, data=data))
 
-    def ending(self, status: RunStatus, **more: Any) -> AppendAudit:
-        """How the run ended, for the audit: to be written with what it says."""
+    def audit_end(self, status: RunStatus, **more: Any) -> AppendAudit:
+        """How the run ended, for the audit: to be stored together with the run."""
         data = {"session": self.record.session_id, "status": status.value, "code": self.record.code_digest, **more}
         data["decision"] = self.decided
-        return AppendAudit(at=now_ms(), kind="run", actor=self.principal.name, subject=self.record.id, data=data)
+        return AppendAudit(at=self._clock_ms(), kind="run", actor=self.principal.name, subject=self.record.id, data=data)
+
+
+@contextlib.contextmanager
+def audited(turn: Turn) -> Iterator[None]:
+    """THREAT[TM-AUDIT-LOSS]: what a run has done is audited however it ends, also when its worker dies or its caller disconnects:
+    then there is no run to store it with."""
+    try:
+        yield
+    except BaseException as error:
+        is_ended_elsewhere = turn.is_resumed and turn.stop.is_asked  # by `Suspension.end`
+        is_decided = turn.decision is not None
+        if is_decided and not turn.is_stored and not is_ended_elsewhere and not isinstance(error, GatewayError):
+            is_stopped = isinstance(error, (asyncio.CancelledError, Stopped))
+            turn.audit.append(turn.audit_end(turn.stop.ends_as if is_stopped else RunStatus.INTERRUPTED))
+            turn.stop.is_audited = True
+        for record in turn.audit:
+            turn.gate.audit(record)
+        raise
 
 
 class RunGate:
@@ -166,16 +195,16 @@ class RunGate:
         self._turn = turn
 
     async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
-        decision = self._turn.decide(data["code"])
+        decision = self._turn.ask_policy(data["code"])
         return None if is_permitted(decision) else refusal("run", decision).error.message
 
 
-def size_of(code: str) -> int:
+def measure(code: str) -> int:
     return len(code.encode("utf-8", "surrogatepass"))
 
 
-def error_of(error: BaseException) -> ErrorObject:
-    """What a caller may know of it."""
+def describe_error(error: BaseException) -> ErrorObject:
+    """What a caller may know of an error."""
     if isinstance(error, (GatewayError, RequestError)):
         return error.error
     if isinstance(error, PolicyError):
@@ -190,19 +219,13 @@ def error_of(error: BaseException) -> ErrorObject:
 
 
 def is_refusal(error: Exception) -> bool:
-    """Of a worker: did the program not begin? An answer that was too large to be given is none, nor is a failure."""
+    """Whether the worker did not begin the program. An answer that was too large is no refusal, nor is a failure."""
     if isinstance(error, RequestError):
         return error.error.code != "RESULT_TOO_LARGE"
     return isinstance(error, (Stopped, SetupError))
 
 
-def ended_by(error: BaseException, stop: Stop) -> RunStatus:
-    """How the audit names a run that was broken off."""
-    return stop.ends_as if isinstance(error, (asyncio.CancelledError, Stopped)) else RunStatus.INTERRUPTED
-
-
-def new_record(principal: Principal, session: Session, body: RunBody, run_id: str, state: Any) -> Run:
-    now = now_ms()
+def new_record(principal: Principal, session: Session, body: RunBody, run_id: str, state: Any, now: int) -> Run:
     try:
         code = body.code.encode()
     except UnicodeEncodeError:
@@ -221,13 +244,7 @@ def new_record(principal: Principal, session: Session, body: RunBody, run_id: st
     )
 
 
-def begun(queued: Run, session: Session) -> Run:
-    """A run whose turn has come. Lists are ordered by `created_at`, so it stays what was told; the session may have gone over to
-    another policy meanwhile."""
-    return msgspec.structs.replace(queued, state="running", policy=session.policy, updated_at=now_ms())
-
-
-def request_of(session: Session, body: RunBody, limits: SessionLimits) -> RunRequest:
+def make_request(session: Session, body: RunBody, limits: SessionLimits) -> RunRequest:
     """What the worker is asked. The policy's limits are the ceiling; the request may lower them."""
     asked = body.limits or limits
     lowest = SessionLimits(**{name: min(getattr(asked, name), getattr(limits, name)) for name in SessionLimits.__struct_fields__})

@@ -1,10 +1,10 @@
-"""Crowds: who leaves memory, and when.
+"""Eviction: which sessions are frozen into the store and dropped from memory, and when.
 
-Rules: a session that nobody uses for a while, one of a tenant that takes more memory than it may, and, when there is no room for
-another, the one that was not used for longest. Nobody who is at something is put away. One that cannot be put away stays, and
-keeps nobody else from it.
+Rules: evicted are sessions that were not used for a while; those of a tenant that takes more memory than its quota; and, when
+there is no room for another session, the one that was not used for longest. Busy sessions are never evicted. A failed eviction
+leaves the session in memory and does not block others.
 
-Does not know: how a session is written down (`gateway.sessions.persistence`), or opened.
+Does not know: how a session is persisted (`gateway.sessions.persistence`) or opened.
 """
 
 from __future__ import annotations
@@ -15,51 +15,51 @@ from collections.abc import Iterable
 
 from gateway.errors import GatewayError, TooMany
 from gateway.records import Tenant
-from gateway.sessions.live import Live, Lives
-from gateway.sessions.persistence import Keeper
-from gateway.shielding import to_the_end
+from gateway.sessions.live import Live, LiveSessions
+from gateway.sessions.persistence import Persistence
+from gateway.shielding import run_to_completion
 from sandbox.workers.interface import WorkerLost, Workers
 
 _log = logging.getLogger("hatchway.sessions")
 
 
-class Crowd:
-    def __init__(self, lives: Lives, workers: Workers, keeper: Keeper, idle_ms: int) -> None:
+class Eviction:
+    def __init__(self, lives: LiveSessions, workers: Workers, persistence: Persistence, idle_ms: int) -> None:
         self._lives = lives
         self._workers = workers
-        self._keeper = keeper
+        self._persistence = persistence
         self._idle_ms = idle_ms
 
     @property
     def count(self) -> int:
-        """Sessions that are in a worker."""
+        """Sessions that are open in a worker."""
         return len(self._lives.in_workers())
 
     async def make_room(self, tenant: Tenant) -> None:
-        """While there are too many in memory, of this tenant or of all, evict the one that was not used for longest."""
+        """While too many are in memory, of this tenant or of all, evict the session that was not used for longest."""
         while True:
-            crowd = self._lives.in_workers()
-            own = [one for one in crowd if one.record.tenant == tenant.id]
-            is_full = len(crowd) >= self._lives.live_max
+            open_here = self._lives.in_workers()
+            own = [live for live in open_here if live.record.tenant == tenant.id]
+            is_full = len(open_here) >= self._lives.live_max
             if len(own) < tenant.quotas.live_sessions_max and not is_full:
                 return
-            resting = [one for one in (crowd if is_full else own) if not one.lock.locked()]
+            resting = [live for live in (open_here if is_full else own) if not live.lock.locked()]
             if not resting:
                 raise TooMany("BUSY", "every session in memory is running", "try again", retry_after_ms=200)
-            await self._evict(min(resting, key=lambda one: one.used_at))
+            await self._evict(min(resting, key=lambda live: live.used_at))
 
     async def evict_idle(self) -> int:
-        """Those that nobody used for a while; how many."""
+        """Evict the sessions that were not used for a while; the count."""
         now = time.monotonic()
-        return await self._evict_those(one for one in self._lives if (now - one.used_at) * 1000 >= self._idle_ms)
+        return await self._evict_those(live for live in self._lives if (now - live.used_at) * 1000 >= self._idle_ms)
 
     async def evict_all(self) -> int:
-        """When the service stops: everything that is not running is frozen."""
+        """Evict every session that is not busy, because the service stops."""
         return await self._evict_those(self._lives)
 
     async def relieve(self, tenant: Tenant) -> int:
-        """Put sessions of a tenant into the store while its live ones take more memory than it may have; how many."""
-        resting = [one for one in self._lives.of(tenant.id) if one.worker is not None]
+        """Evict sessions of a tenant while its live ones take more memory than its quota; the count."""
+        resting = [live for live in self._lives.of(tenant.id) if live.worker is not None]
         if not resting:
             return 0
         try:
@@ -67,7 +67,7 @@ class Crowd:
         except WorkerLost:
             return 0
         excess, chosen = sum(taken.values()) - (tenant.quotas.memory_mb << 20), list[Live]()
-        for live in sorted(resting, key=lambda one: one.used_at):
+        for live in sorted(resting, key=lambda live: live.used_at):
             if excess <= 0:
                 break
             chosen.append(live)
@@ -76,16 +76,16 @@ class Crowd:
 
     async def _evict_those(self, chosen: Iterable[Live]) -> int:
         evicted = 0
-        for live in [one for one in chosen if not one.lock.locked()]:
+        for live in [live for live in chosen if not live.lock.locked()]:
             try:
                 evicted += await self._evict(live)
             except GatewayError as error:
-                _log.error("%s cannot be put away: %s", live.record.id, error)
+                _log.error("%s cannot be evicted: %s", live.record.id, error)
         return evicted
 
     async def _evict(self, live: Live) -> bool:
         async with live.lock:
             if not self._lives.has(live):
-                return False  # somebody else was first
-            await to_the_end(self._keeper.evict(live))
+                return False  # another task has dropped it
+            await run_to_completion(self._persistence.evict(live))
             return True

@@ -1,10 +1,10 @@
-"""Sessions as they are known here: each of them once, in a worker or not.
+"""The table of sessions in memory: each session once, open in a worker or not.
 
-Rules: one thing at a time happens in a session (`Live.lock`); whoever has waited for the lock looks whether the session is still
-the one that is known (`has`). Of sessions that are in no worker only so many are remembered; the store has them all. What is
-dropped is gone from memory without a word to the store, and is opened from there when it is used again.
+Rules: one operation at a time happens in a session (`Live.lock`); a task that has waited for the lock checks that the session is
+still in the table (`has`). The table is bounded; the store has all sessions. `drop` removes a session from memory without writing
+to the store; the next use opens it from there.
 
-Does not know: the store, policies, who is dropped and when.
+Does not know: the store, policies, which session is dropped and when.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from sandbox.capabilities.registry import Capability
 from sandbox.workers.interface import Worker, WorkerLost
 
 KNOWN_MAX: Final = 1000
-"""Sessions that are remembered though they are in no worker."""
+"""Sessions that stay in the table although they are open in no worker."""
 
 
 class Live:
-    """One session. `worker` is where it is open."""
+    """One session in memory. `worker` is where it is open."""
 
     __slots__ = ("gate", "is_restarted", "lock", "record", "tools", "used_at", "worker")
 
@@ -39,8 +39,8 @@ class Live:
         self.used_at = time.monotonic()
 
 
-class Lives:
-    """All of them. `live_max` is how many may be in workers."""
+class LiveSessions:
+    """All sessions in memory. `live_max` is how many may be open in workers."""
 
     def __init__(self, live_max: int) -> None:
         self.live_max = live_max
@@ -53,30 +53,27 @@ class Lives:
         return iter(list(self._known.values()))
 
     def of(self, tenant: str) -> list[Live]:
-        return [one for one in self if one.record.tenant == tenant]
+        return [live for live in self if live.record.tenant == tenant]
 
     def in_workers(self) -> list[Live]:
-        return [one for one in self if one.worker is not None]
+        return [live for live in self if live.worker is not None]
 
     def get(self, tenant: str, session_id: str) -> Live | None:
         return self._known.get((tenant, session_id))
 
     def has(self, live: Live) -> bool:
-        """Is it still the one that is known under its name?"""
+        """Whether the session is still in the table."""
         return self._known.get(_key(live)) is live
 
     def put(self, record: Session) -> Live:
-        """The session is new, or another than was known under its name."""
+        """Add a session, in place of another with its id."""
         live = self._known[record.tenant, record.id] = Live(record)
-        self._bound()
-        return live
-
-    def _bound(self) -> None:
         spare = len(self) - self.live_max - KNOWN_MAX
         if spare > 0:
-            resting = [one for one in self if one.worker is None and not one.lock.locked()]
-            for one in resting[: spare + KNOWN_MAX // 10]:
-                del self._known[_key(one)]
+            resting = [other for other in self if other.worker is None and not other.lock.locked() and other is not live]
+            for other in resting[: spare + KNOWN_MAX // 10]:
+                del self._known[_key(other)]
+        return live
 
     async def drop(self, live: Live) -> None:
         if self.has(live):

@@ -1,9 +1,9 @@
-"""Sessions on their way from the store into a worker.
+"""Opening: a session from the store into a worker.
 
-Rules: a session is opened from its heap in the store (`head`), else from the template it was made from, else anew; its files
-are then made like the store's. A snapshot or template is taken to start from only where there is all to call that its
-programs had: `fit` says so. THREAT[TM-SNAP-LADDER]: its memory is charged to whoever starts from it. One that was used and
-has no heap any more starts anew with its files, and its next run says so (SESSION_RESTARTED).
+Rules: a session is opened from its heap in the store (`head`), else from the snapshot it starts from, else empty; then its files
+are made like the store's. A session starts from a snapshot only where everything can be called that its programs had (`check`).
+THREAT[TM-SNAP-LADDER]: its memory is charged to the session that starts from it. A session that was used and has no heap any more
+restarts with its files, and its next run says so (SESSION_RESTARTED).
 
 Does not know: whether there is room for it (`gateway.sessions.eviction`).
 """
@@ -14,47 +14,81 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from gateway.errors import BadRequest
+from gateway.errors import BadRequest, missing
 from gateway.records import Session, Snapshot
 from gateway.sessions.live import Live
 from gateway.sessions.sealing import Seals
-from gateway.sessions.store_changes import file_changes, name_of
+from gateway.sessions.store_changes import to_file_name, to_store_changes
 from gateway.stores.session_mutations import KEPT
 from gateway.stores.store import Store
 from gateway.stores.stored import StoredFile
 from sandbox.capabilities.registry import Capability, stand_in
-from sandbox.encoding.sealing import Keys
 from sandbox.snapshots.snapshot_format import capability_digests, check_capabilities, read_manifest
 from sandbox.wire import Diagnostic, Severity
 from sandbox.workers.interface import Opening, Worker
 
 KEPT_MAX: Final = 256
-"""Snapshots of which is remembered what they were taken with."""
+"""Snapshots whose capabilities are remembered."""
 
 
-class Openings:
-    def __init__(self, store: Store, keys: Keys, clock_ms: Callable[[], int]) -> None:
+class Origin:
+    """A snapshot or template that a session starts from. Its pack is read and unsealed at most once."""
+
+    def __init__(self, snapshot: Snapshot, store: Store, seals: Seals) -> None:
+        self.snapshot = snapshot
+        self._store, self._seals = store, seals
+        self._packs: list[bytes] | None = None
+
+    async def load_packs(self) -> list[bytes]:
+        if self._packs is None:
+            self._packs = await _load_packs(self._store, self._seals, self.snapshot.tenant, self.snapshot.id)
+        return self._packs
+
+
+class SessionOpener:
+    def __init__(self, store: Store, seals: Seals, clock_ms: Callable[[], int]) -> None:
         self._store = store
-        self._seals = Seals(store, keys)
+        self._seals = seals
         self._clock_ms = clock_ms
         self._taken_with: dict[tuple[str, str], Mapping[str, str]] = {}
 
     async def open(self, live: Live, worker: Worker) -> None:
-        """Open it in `worker`, with `live.tools`. If this is broken off, it is opened again when it is next used."""
+        """Open it in `worker`, with `live.tools`. If this is broken off, the next use opens it again."""
         record = live.record
-        packs: list[bytes] = []
-        template, free_bytes = None, 0
-        is_used = record.last_used_at > record.created_at
         if record.head is not None:
-            packs = await self._packs(record.tenant, record.head)
             head = await self._store.snapshot(record.tenant, record.head)
-            free_bytes = head.free_bytes if head is not None else 0
-        elif (found := await self._template_of(record)) is not None:
-            template = found.id
-            if not await worker.is_known(found.id):
-                packs = await self._packs(record.tenant, found.id)
-        live.is_restarted = live.is_restarted or (is_used and record.head is None)
-        limits = self._store.limits
+            packs = await _load_packs(self._store, self._seals, record.tenant, record.head)
+            await self._start(live, worker, packs, free_bytes=head.free_bytes if head is not None else 0)
+        elif (origin := await self._find_origin(record)) is not None:
+            if not record.is_used and not await self._store.tree(record.tenant, record.id):
+                await self.restore(live, worker, origin)
+                return
+            packs = await self._start_from(live, worker, origin)
+        else:
+            packs = []
+            await self._start(live, worker, packs)
+        live.is_restarted = live.is_restarted or (record.is_used and record.head is None)
+        tree = await self._store.tree(record.tenant, record.id)
+        if tree or packs or record.template is not None:
+            await self._sync(record, tree, worker)
+
+    async def restore(self, live: Live, worker: Worker, origin: Origin) -> None:
+        """Start a session that was never used from a snapshot: its heap in the worker, its files in the store."""
+        record = live.record
+        await self._start_from(live, worker, origin)
+        if changes := to_store_changes(record.id, await worker.tree(record.id), self._clock_ms()):
+            await self._store.write(record.tenant, changes)
+
+    async def _start_from(self, live: Live, worker: Worker, origin: Origin) -> list[bytes]:
+        name = origin.snapshot.id
+        packs = [] if await worker.is_known(name) else await origin.load_packs()
+        await self._start(live, worker, packs, template=name)
+        return packs
+
+    async def _start(
+        self, live: Live, worker: Worker, packs: list[bytes], *, template: str | None = None, free_bytes: int = 0
+    ) -> None:
+        record, limits = live.record, self._store.limits
         await worker.open(
             Opening(
                 session_id=record.id,
@@ -68,13 +102,6 @@ class Openings:
                 free_bytes=free_bytes,
             )
         )
-        tree = await self._store.tree(record.tenant, record.id)
-        if template is not None and not is_used and not tree:
-            changes = file_changes(record.id, await worker.tree(record.id), self._clock_ms())
-            if changes:
-                await self._store.write(record.tenant, changes)
-        elif tree or packs or template is not None:
-            await self._sync(record, tree, worker)
 
     async def sync(self, record: Session, worker: Worker) -> None:
         """Make the files of an open session like the store's."""
@@ -82,56 +109,67 @@ class Openings:
 
     async def _sync(self, record: Session, tree: Sequence[StoredFile], worker: Worker) -> None:
         async def fetch(digests: Sequence[bytes]) -> dict[bytes, bytes]:
-            found = await self._store.blobs(record.tenant, [one.hex() for one in digests])
+            found = await self._store.blobs(record.tenant, [digest.hex() for digest in digests])
             return {bytes.fromhex(name): data for name, data in found.items()}
 
-        await worker.sync(record.id, [name_of(one) for one in tree], fetch)
+        await worker.sync(record.id, [to_file_name(file) for file in tree], fetch)
 
-    async def template(self, tenant: str, name: str) -> Snapshot:
-        """The tenant's newest template of that name, or the snapshot with that id that somebody keeps."""
+    async def find(self, tenant: str, name: str) -> Origin:
+        """The tenant's newest template of that name, or the retained snapshot with that id."""
         found = await self._store.template(tenant, name) or await self._store.snapshot(tenant, name)
         if found is None or found.kind not in KEPT:
             hint = "a snapshot that is taken with `template` is one, under its label"
             raise BadRequest("TEMPLATE_NOT_FOUND", f"template not found: {name[:200]}", hint)
-        return found
+        return self.origin(found)
 
-    async def fit(self, found: Snapshot, tools: Sequence[Capability], *, strict: bool = False) -> None:
-        """Raises `RequestError` if what it was taken with cannot all be called here; with `strict` also if there is more."""
-        key = (found.tenant, found.id)
+    def origin(self, snapshot: Snapshot) -> Origin:
+        return Origin(snapshot, self._store, self._seals)
+
+    async def check(self, origin: Origin, tools: Sequence[Capability], *, strict: bool = False) -> None:
+        """Raises `RequestError` if not everything it was taken with can be called here; with `strict` also if there is more."""
+        key = (origin.snapshot.tenant, origin.snapshot.id)
         taken = self._taken_with.get(key)
         if taken is None:
-            (pack,) = await self._packs(found.tenant, found.id)
+            (pack,) = await origin.load_packs()
             taken = (await asyncio.to_thread(read_manifest, pack)).capabilities
             while len(self._taken_with) >= KEPT_MAX:
                 del self._taken_with[next(iter(self._taken_with))]
             self._taken_with[key] = taken
         known, bare = capability_digests(tools), capability_digests(map(stand_in, tools))
         # Older snapshots say of a capability only its name and what it does to the outside, not its schemas.
-        taken = {name: known[name] if one == bare.get(name) else one for name, one in taken.items()}
+        taken = {name: known[name] if digest == bare.get(name) else digest for name, digest in taken.items()}
         check_capabilities(taken, tools, strict=strict)
 
     def forget(self, tenant: str) -> None:
         for key in [key for key in self._taken_with if key[0] == tenant]:
             del self._taken_with[key]
 
-    async def _template_of(self, record: Session) -> Snapshot | None:
-        """What the session starts from. One that was used, and had a heap of its own, may have outlived it: it starts anew."""
+    async def _find_origin(self, record: Session) -> Origin | None:
+        """A session that was used, and had a heap of its own, may have outlived its template: it restarts empty."""
         if record.template is None:
             return None
         try:
-            return await self.template(record.tenant, record.template)
+            return await self.find(record.tenant, record.template)
         except BadRequest:
-            if record.last_used_at > record.created_at:
+            if record.is_used:
                 return None
             raise
 
-    async def _packs(self, tenant: str, snapshot_id: str) -> list[bytes]:
-        sealed = await self._store.packs(tenant, snapshot_id)
-        return [await self._seals.open(tenant, one) for one in sealed]
+
+async def get_snapshot(store: Store, tenant: str, snapshot_id: str) -> Snapshot:
+    """A retained snapshot. Raises `NotFound` if there is none."""
+    found = await store.snapshot(tenant, snapshot_id)
+    if found is None or found.kind not in KEPT:
+        raise missing("snapshot", snapshot_id)
+    return found
 
 
-def restarted(live: Live) -> list[Diagnostic]:
-    """What a run of a session that lost its heap must say, once."""
+async def _load_packs(store: Store, seals: Seals, tenant: str, snapshot_id: str) -> list[bytes]:
+    return [await seals.open(tenant, sealed) for sealed in await store.packs(tenant, snapshot_id)]
+
+
+def report_restart(live: Live) -> list[Diagnostic]:
+    """What a run of a session that lost its heap says, once."""
     if not live.is_restarted:
         return []
     live.is_restarted = False

@@ -1,10 +1,8 @@
 """Seals: snapshots of a tenant, encrypted before they reach a store or leave the gateway.
 
-Rules: THREAT[TM-SNAP-TENANT]: a snapshot is sealed for the tenant's id and birth. What is in the store goes with its tenant; what
-was carried away does not, and must not open in another tenant that has the id later. A tenant that is older than births has
-none, and what was sealed for its id alone opens.
-
-Does not know: what is in a snapshot.
+Rules: THREAT[TM-SNAP-TENANT]: a snapshot is sealed for the tenant's id and birth. Stored snapshots are deleted with their tenant;
+exported ones are not, and must not open in another tenant that gets the same id later. A tenant made before births were recorded
+has none; what was sealed for its id alone opens.
 """
 
 from __future__ import annotations
@@ -23,11 +21,11 @@ class Seals:
         return seal(pack, self._keys, tenant=await self._owner(tenant), purpose=PURPOSE)
 
     async def open(self, tenant: str, sealed: bytes) -> bytes:
-        """Raises SNAPSHOT_CORRUPT for what is damaged, or was sealed for another."""
+        """Raises SNAPSHOT_CORRUPT if it is damaged or was sealed for another tenant."""
         return open_seal(sealed, self._keys, tenant=await self._owner(tenant), purpose=PURPOSE)
 
     async def _owner(self, tenant: str) -> str:
-        """Asked of the store each time: another process may have deleted the tenant and made it anew."""
+        """Read from the store each time: another process may have deleted the tenant and created it again."""
         found = await self._store.tenant(tenant)
         if found is None:
             raise missing("tenant", tenant)

@@ -1,25 +1,26 @@
-"""Snapshots over the API: save, list, carry away, bring back, fork, compare, and make templates of.
+"""Snapshots: save, list, export, import, restore, fork, compare, and make templates.
 
-Rules: what a person saves is kept whole, so that nothing else depends on it and it can be carried away as it is: a sealed CBOR
-snapshot, bound to the tenant and its birth, that any gateway with the same keys and tenant takes back. A restored session is a
-new session: it gets the files and the heap, and the limits and policy that rule here. A fork stays under the limits and the
-policy of its parent, and gets its values and secrets too, in the same write. A session whose run waits for an approval is saved
-and forked as it was before that run. What a session was started from stays while the session needs it. THREAT[TM-SNAP-TENANT]:
-opening a seal is the first thing done with bytes from outside.
+Rules: a saved snapshot is whole, so that it depends on nothing else and can be exported as it is: sealed CBOR, bound to the
+tenant and its birth, that any gateway with the same keys and tenant imports. A restored session is a new session: it gets
+the files and the heap, and the limits and the policy in force here. A fork keeps the limits and the policy of its parent,
+and gets its values and secrets too, in the same write. A session whose run waits for an approval is saved and forked as it
+was before that run. A snapshot cannot be deleted while a session needs it to start from. THREAT[TM-SNAP-TENANT]: opening a
+seal is the first thing done with bytes from outside.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
 
-from gateway.clock import now_ms
-from gateway.errors import BadRequest, Conflict, GatewayError, missing
+from gateway.errors import BadRequest, Conflict, GatewayError
 from gateway.ids import uuid7
 from gateway.records import Principal, Record, RegistryEntry, Session, Snapshot
-from gateway.sessions.persistence import origin_of, taken
+from gateway.sessions.opening import get_snapshot
+from gateway.sessions.persistence import audit_snapshot, describe_snapshot, find_origin
 from gateway.sessions.sealing import Seals
 from gateway.sessions.sessions import CreateSession, Sessions
 from gateway.stores.changes import (
@@ -37,12 +38,9 @@ from gateway.stores.changes import (
     PutValue,
 )
 from gateway.stores.pages import walk
-from gateway.stores.session_mutations import KEPT
 from gateway.stores.store import Store
 from gateway.stores.stored import PAGE_MAX
-from sandbox.encoding.sealing import Keys
 from sandbox.engine.limits import MOST
-from sandbox.errors import RequestError
 from sandbox.sessions.session import check_session_id
 from sandbox.snapshots import diff, snapshot_format
 from sandbox.wire import SessionLimits
@@ -50,8 +48,7 @@ from sandbox.workers.interface import Frozen
 
 FORKS_MAX: Final = 100
 FORK_BEGUN: Final = "fork_begun"
-"""An entry that is there while the forks it names are written, one after the other (`gateway.lifecycle.crash_recovery` looks for
-them)."""
+"""An entry that exists while the forks it names are written, one after the other; `gateway.lifecycle.crash_recovery` reads it."""
 
 
 class Diff(Record, frozen=True, kw_only=True):
@@ -63,16 +60,17 @@ class Diff(Record, frozen=True, kw_only=True):
 
 
 class Snapshots:
-    def __init__(self, store: Store, sessions: Sessions, keys: Keys) -> None:
+    def __init__(self, store: Store, sessions: Sessions, seals: Seals, clock_ms: Callable[[], int]) -> None:
         self._store = store
         self._sessions = sessions
-        self._seals = Seals(store, keys)
+        self._seals = seals
+        self._clock_ms = clock_ms
 
     async def take(self, principal: Principal, session_id: str, label: str = "", *, template: bool = False) -> Snapshot:
         """Save the session as it is now."""
-        async with self._sessions.opened(principal, session_id) as (live, worker):
+        async with self._sessions.open(principal, session_id) as (live, worker):
             frozen = await worker.freeze(session_id, label=label[:200], parent=None)
-            gate = (await self._sessions.gate_of(live)).asked_by(principal.name)
+            gate = (await self._sessions.find_gate(live)).asked_by(principal.name)
             gate.require("snapshot.take", {"bytes": len(frozen.pack)})
             kind = "template" if template else "saved"
             return await self._store_pack(principal, live.record, frozen.id, frozen.pack, label, kind)
@@ -81,33 +79,21 @@ class Snapshots:
         self, principal: Principal, session: Session, snapshot_id: str, pack: bytes, label: str, kind: Any
     ) -> Snapshot:
         sealed = await self._seals.seal(principal.tenant, pack)
-        found = Snapshot(
-            id=snapshot_id,
-            tenant=principal.tenant,
-            session_id=session.id,
-            parent=await origin_of(self._store, session),
-            kind=kind,
-            label=label[:200],
-            language=session.language,
-            size_bytes=len(sealed),
-            created_at=now_ms(),
-        )
-        await self._store.write(principal.tenant, [PutSnapshot(snapshot=found, pack=sealed), taken(found, principal)])
-        return found
+        parent = await find_origin(self._store, session)
+        put = describe_snapshot(session, snapshot_id, sealed, now=self._clock_ms(), parent=parent, kind=kind, label=label)
+        await self._store.write(principal.tenant, [put, audit_snapshot(put.snapshot, principal)])
+        return put.snapshot
 
     async def get(self, principal: Principal, snapshot_id: str) -> Snapshot:
-        found = await self._store.snapshot(principal.tenant, snapshot_id)
-        if found is None or found.kind not in KEPT:
-            raise missing("snapshot", snapshot_id)
-        return found
+        return await get_snapshot(self._store, principal.tenant, snapshot_id)
 
     async def delete(self, principal: Principal, snapshot_id: str) -> None:
-        async with self._sessions.templating(principal.tenant):
+        async with self._sessions.lock_templates(principal.tenant):
             needing = await self._needing(await self.get(principal, snapshot_id))
             if needing is not None:
                 hint = "delete that session first; one that has a heap of its own in the store does not need it any more"
                 raise Conflict("SNAPSHOT_IN_USE", f"the session {needing} was started from it and still needs it", hint)
-            audit = AppendAudit(at=now_ms(), kind="snapshot.delete", actor=principal.name, subject=snapshot_id)
+            audit = AppendAudit(at=self._clock_ms(), kind="snapshot.delete", actor=principal.name, subject=snapshot_id)
             await self._store.write(principal.tenant, [DeleteSnapshot(id=snapshot_id), audit])
 
     async def _needing(self, found: Snapshot) -> str | None:
@@ -128,22 +114,22 @@ class Snapshots:
         return sealed
 
     async def add(self, principal: Principal, blob: bytes, label: str = "") -> Snapshot:
-        """Take a sealed snapshot in. One that is damaged, or another tenant's, is refused before it is parsed."""
+        """Import a sealed snapshot. One that is damaged, or another tenant's, is refused before it is parsed."""
         pack = await self._seals.open(principal.tenant, blob)
 
-        def verified() -> snapshot_format.Snapshot:
+        def verify() -> snapshot_format.Snapshot:
             found = snapshot_format.unpack(pack, memory_mb=MOST.memory_mb)
             snapshot_format.verify(found)
             return found
 
-        found = await asyncio.to_thread(verified)
+        found = await asyncio.to_thread(verify)
         manifest = found.manifest
         gate = (await self._sessions.tenant_gate(principal.tenant)).asked_by(principal.name)
-        gate.require("snapshot.restore", {"bytes": len(pack), "age": max(0, now_ms() - manifest.created_at)})
+        gate.require("snapshot.restore", {"bytes": len(pack), "age": max(0, self._clock_ms() - manifest.created_at)})
         known = await self._store.snapshot(principal.tenant, found.id)
         if known is not None:
             return known
-        now = now_ms()
+        now = self._clock_ms()
         session = Session(
             id=manifest.session_id,
             tenant=principal.tenant,
@@ -165,35 +151,27 @@ class Snapshots:
     ) -> Session:
         """A new session with everything the snapshot has. Raises `RequestError` and makes none if its memory is over the
         session's limits, or not all its capabilities are here, or with `strict` more than those."""
-        found = await self.get(principal, snapshot_id)
-        asked = CreateSession(id=session_id, template=found.id, limits=limits)
-        made = await self._sessions.create(principal, asked, strict=strict)
-        try:
-            async with self._sessions.opened(principal, made.id):
-                return made  # its files are in the store from now on
-        except (GatewayError, RequestError):
-            await self._sessions.delete(principal, made.id)
-            raise
+        return await self._sessions.restore(principal, snapshot_id, CreateSession(id=session_id, limits=limits), strict=strict)
 
     async def fork(self, principal: Principal, session_id: str, ids: list[str] | None = None, count: int = 1) -> list[Session]:
         """New sessions that start with everything this one has now: all of them, or none."""
         names = [check_session_id(one) for one in ids] if ids else [uuid7() for _ in range(count)]
         if not 1 <= len(names) <= FORKS_MAX or len(set(names)) != len(names):
             raise BadRequest("INVALID_ARGUMENT", f"ask for 1 to {FORKS_MAX} forks, each with an id of its own")
-        async with self._sessions.opened(principal, session_id) as (live, worker):
-            gate = (await self._sessions.gate_of(live)).asked_by(principal.name)
+        async with self._sessions.open(principal, session_id) as (live, worker):
+            gate = (await self._sessions.find_gate(live)).asked_by(principal.name)
             decision = gate.require("session.fork", {"count": len(names)})
             await self._sessions.make_room(principal, len(names))
             heap = await worker.freeze(session_id)
             sealed = await self._seals.seal(principal.tenant, heap.pack)
-            belongings = await self._belongings(live.record)
-            told = {"parent": session_id, "rule": decision.rule}
-            forks = [_fork_of(live.record, name, f"{name}-{heap.id[:32]}", principal) for name in names]
+            belongings = await self._describe_belongings(live.record)
+            told, now = {"parent": session_id, "rule": decision.rule}, self._clock_ms()
+            forks = [_describe_fork(live.record, name, f"{name}-{heap.id[:32]}", principal, now) for name in names]
             first, last = _begin_and_end(forks)
             try:
                 for number, fork in enumerate(forks):
-                    beside = [*(first if number == 0 else ()), *(last if number == len(forks) - 1 else ())]
-                    await self._put_fork(principal, fork, belongings, sealed, heap, told, beside)
+                    extra = [*(first if number == 0 else ()), *(last if number == len(forks) - 1 else ())]
+                    await self._put_fork(principal, fork, belongings, sealed, heap, told, extra)
             except GatewayError:
                 if number:
                     await self._store.write(
@@ -212,7 +190,7 @@ class Snapshots:
         sealed: bytes,
         origin: Frozen,
         told: dict[str, Any],
-        beside: list[Change],
+        extra: list[Change],
     ) -> None:
         """The fork with files, values and secrets, and its heap, so that nothing is lost if the worker dies."""
         assert fork.head is not None
@@ -231,11 +209,11 @@ class Snapshots:
         changes += [msgspec.structs.replace(one, session_id=fork.id) for one in belongings]
         changes.append(PutSnapshot(snapshot=heap, pack=sealed))
         changes.append(AppendAudit(at=fork.created_at, kind="session.fork", actor=principal.name, subject=fork.id, data=told))
-        await self._store.write(principal.tenant, [*changes, *beside])
+        await self._store.write(principal.tenant, [*changes, *extra])
 
-    async def _belongings(self, session: Session) -> list[Any]:
+    async def _describe_belongings(self, session: Session) -> list[Any]:
         """Files, values and secrets of a session as changes that would make them again."""
-        tenant, now = session.tenant, now_ms()
+        tenant, now = session.tenant, self._clock_ms()
         tree = await self._store.tree(tenant, session.id)
         blobs = await self._store.blobs(tenant, [one.digest for one in tree if one.kind != "directory"])
         found: list[Any] = [
@@ -263,7 +241,7 @@ class Snapshots:
 
     async def diff(self, principal: Principal, old_id: str, new_id: str) -> Diff:
         """What changed from one snapshot to another: files, pages, variables."""
-        old, new = await self._loaded(principal, old_id), await self._loaded(principal, new_id)
+        old, new = await self._load(principal, old_id), await self._load(principal, new_id)
         found = await asyncio.to_thread(diff.diff, old, new)
         return Diff(
             files=_change(found.files),
@@ -271,7 +249,7 @@ class Snapshots:
             variables={name: _change(change) for name, change in found.variables.items()},
         )
 
-    async def _loaded(self, principal: Principal, snapshot_id: str) -> snapshot_format.Snapshot:
+    async def _load(self, principal: Principal, snapshot_id: str) -> snapshot_format.Snapshot:
         pack = await self._seals.open(principal.tenant, await self.export(principal, snapshot_id))
         return await asyncio.to_thread(snapshot_format.unpack, pack, memory_mb=MOST.memory_mb)
 
@@ -281,7 +259,7 @@ def _change(change: diff.Change) -> dict[str, list[str]]:
 
 
 def _begin_and_end(forks: list[Session]) -> tuple[list[Change], list[Change]]:
-    """What is written with the first and with the last of several forks, so that a start in between knows of them."""
+    """What is written with the first and with the last of several forks, so that a restart in between finds them."""
     if len(forks) == 1:
         return [], []
     one = forks[0]
@@ -292,8 +270,7 @@ def _begin_and_end(forks: list[Session]) -> tuple[list[Change], list[Change]]:
     return [PutEntry(entry=entry)], [DeleteEntry(kind=FORK_BEGUN, id=entry.id)]
 
 
-def _fork_of(parent: Session, name: str, head: str, principal: Principal) -> Session:
-    now = now_ms()
+def _describe_fork(parent: Session, name: str, head: str, principal: Principal, now: int) -> Session:
     return msgspec.structs.replace(
         parent,
         id=name,
@@ -305,4 +282,5 @@ def _fork_of(parent: Session, name: str, head: str, principal: Principal) -> Ses
         created_at=now,
         updated_at=now,
         last_used_at=now,
+        is_used=False,
     )

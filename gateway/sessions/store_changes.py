@@ -1,6 +1,6 @@
-"""A session's files on their way between store and worker.
+"""File changes of a worker as changes of the store, and stored files as a worker names them.
 
-Rules: translation only. The store says `/a`, and so do workers; guests see `/workspace/a`.
+Rules: translation only. Store and workers say `/a`; guests see `/workspace/a`.
 """
 
 from __future__ import annotations
@@ -11,33 +11,32 @@ from gateway.stores.stored import StoredFile
 from sandbox.workers.interface import FileChanges, FileName
 
 
-def name_of(one: StoredFile) -> FileName:
-    digest = bytes.fromhex(one.digest) if one.kind != "directory" else b""
-    return FileName(path=one.path, kind=one.kind, digest=digest, readonly=one.is_readonly)
+def to_file_name(file: StoredFile) -> FileName:
+    digest = bytes.fromhex(file.digest) if file.kind != "directory" else b""
+    return FileName(path=file.path, kind=file.kind, digest=digest, readonly=file.is_readonly)
 
 
-def file_changes(session_id: str, changes: FileChanges, now: int) -> list[Change]:
-    """What happened in /workspace, as changes of the store."""
-    found: list[Change] = [DeleteFile(session_id=session_id, path=path) for path in changes.removed]
-    for one in changes.written:
-        found.append(
-            PutFile(
-                session_id=session_id,
-                path=one.path,
-                id=uuid7(),
-                at=now,
-                content=one.data,
-                kind=one.kind,
-                encoding=_encoding(one.data) if one.kind == "file" else "text",
-                readonly=one.readonly,
-                keep=one.kind == "directory",
-            )
+def to_store_changes(session_id: str, changes: FileChanges, now: int) -> list[Change]:
+    removed: list[Change] = [DeleteFile(session_id=session_id, path=path) for path in changes.removed]
+    written = [
+        PutFile(
+            session_id=session_id,
+            path=file.path,
+            id=uuid7(),
+            at=now,
+            content=file.data,
+            kind=file.kind,
+            encoding=_detect_encoding(file.data) if file.kind == "file" else "text",
+            readonly=file.readonly,
+            keep=file.kind == "directory",
         )
-    return found
+        for file in changes.written
+    ]
+    return removed + written
 
 
-def _encoding(data: bytes) -> Encoding:
-    """What a guest wrote is text if it can be read as text."""
+def _detect_encoding(data: bytes) -> Encoding:
+    """A guest's file is text if it can be read as text."""
     try:
         data.decode()
     except UnicodeDecodeError:

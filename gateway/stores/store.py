@@ -112,8 +112,7 @@ class Store(ABC):
     """Everything the gateway remembers. An engine adds `_read` and `_write`."""
 
     limits: StoreLimits
-    on_written: Callable[[str, Sequence[Change]], None] | None = None
-    """Told of every write once it is durable."""
+    _observer: Callable[[str, Sequence[Change]], None] | None = None
 
     @abstractmethod
     async def _read(self, steps: Steps[T], *, several: bool) -> T:
@@ -130,11 +129,15 @@ class Store(ABC):
     @abstractmethod
     async def close(self) -> None: ...
 
+    def observe(self, observer: Callable[[str, Sequence[Change]], None]) -> None:
+        """`observer` is told of every write once it is durable."""
+        self._observer = observer
+
     async def write(self, tenant: str, changes: Sequence[Change]) -> None:
         if changes:
             await self._write(tenant, lambda: checked(apply(tenant, changes, self.limits)))
-            if self.on_written is not None:
-                self.on_written(tenant, changes)
+            if self._observer is not None:
+                self._observer(tenant, changes)
 
     async def _ask(self, steps: Steps[T], *, several: bool = False) -> T:
         return await self._read(checked(steps), several=several)

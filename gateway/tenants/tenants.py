@@ -4,8 +4,8 @@ Rules: only admins make and delete tenants; operators mint and revoke tokens of 
 own. A token's text is answered once and kept nowhere. Deleting a tenant deletes everything of it. What policies could not judge
 (a plan, a fact) is refused here, not when a session is made. THREAT[TM-STORE-REMAINS]: a tenant that is made under the id of one
 that was deleted is another tenant: it is made when nothing of that one is left in this process, and has another `birth`, so that
-what was carried away from the first does not open in the second. Nobody locks the admins out: the tenant of the token that asks
-is not deleted, the last admin's token is not revoked; whoever owns the machine has `hatchway tokens new`.
+what was exported from the first does not open in the second. Admins cannot lock themselves out: the tenant of the token that asks
+is not deleted, the last admin's token is not revoked; the operator of the machine has `hatchway tokens new`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from msgspec import Meta
 
 from gateway.clock import now_ms
 from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, missing
+from gateway.events import Listeners
 from gateway.policies.facts import check_facts
 from gateway.policies.in_force import Policies
 from gateway.records import Principal, Quotas, Record, Role, StoredToken, Tenant, Token
@@ -37,7 +38,7 @@ _log = logging.getLogger("hatchway.tenancy")
 FIRST_TENANT: Final = "default"
 """The operator's own: made at the first start, with the first admin's token."""
 SYSTEM_TENANT: Final = "_system"
-"""Whose audit has what belongs to no tenant, when the first one was deleted. Nobody can make a tenant of this name."""
+"""Its audit has what belongs to no tenant, when the first one was deleted. No tenant of this name can be created."""
 _BIRTH_BYTES: Final = 16
 _TENANT_ID: Final = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _RANK: Final[dict[Role, int]] = {"runner": 0, "approver": 1, "author": 1, "operator": 2, "admin": 3}
@@ -62,8 +63,8 @@ class AskedQuotas(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class CreateTenant(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """With `birth` it is to be the tenant that has this id and birth at another gateway with the same keys: it takes in the
-    snapshots that were carried away there."""
+    """With `birth` it is the tenant that has this id and birth at another gateway with the same keys: it imports snapshots that
+    were exported there."""
 
     id: str
     birth: Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")] | None = None
@@ -103,17 +104,17 @@ class Tenancy:
         forget: Callable[[str], Awaitable[None]],
         renew: Callable[[str], None],
         clock_ms: Callable[[], int] = now_ms,
+        listeners: Listeners | None = None,
     ) -> None:
         self._store = store
+        self._listeners = listeners or Listeners()
         self._policies = policies
         self._forget = forget
         self._renew = renew
         self._clock_ms = clock_ms
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._revoking = asyncio.Lock()
-        """Held while a token is revoked: of two admins who revoke each other's, one stays."""
-        self.on_deleted: Callable[[Principal, str], Awaitable[None]] | None = None
-        """Told when a tenant is gone from the store, before one of its id can be made: whoever was let in is seen out."""
+        """Held while a token is revoked: of two admins who revoke each other's tokens, one stays."""
 
     async def create(self, principal: Principal, asked: CreateTenant) -> Tenant:
         if not _TENANT_ID.fullmatch(asked.id):
@@ -128,7 +129,7 @@ class Tenancy:
             return tenant
 
     def _alone(self, tenant_id: str) -> asyncio.Lock:
-        """Nobody else makes, changes or deletes a tenant of this id meanwhile."""
+        """No other task creates, changes or deletes a tenant of this id meanwhile."""
         lock = self._locks.get(tenant_id)
         if lock is None:
             lock = self._locks[tenant_id] = asyncio.Lock()
@@ -165,8 +166,9 @@ class Tenancy:
         return tenant
 
     async def delete(self, principal: Principal, tenant_id: str) -> None:
-        """What is in memory goes first, and once more afterwards: somebody may have asked meanwhile, and a tenant that is made
-        anew under this id must find nothing. THREAT[TM-STORE-REMAINS]"""
+        """What is in memory is dropped first, and once more afterwards: a request may have come meanwhile, and another tenant
+        that is
+        created under this id must find nothing. THREAT[TM-STORE-REMAINS]"""
         async with self._alone(tenant_id):
             await self._delete(principal, tenant_id)
 
@@ -177,8 +179,8 @@ class Tenancy:
             raise Conflict("TENANT_IN_USE", "this tenant holds the token that asks, which would go with it", hint)
         await self._forget(tenant_id)
         await self._store.write(tenant_id, [DeleteTenant()])
-        if self.on_deleted is not None:
-            await self.on_deleted(principal, tenant_id)
+        for tell in self._listeners.tenant_deleted:
+            await tell(principal, tenant_id)
         await self._forget(tenant_id)
         _log.info("the tenant %s was deleted by %s", tenant_id, principal.name)
         try:
@@ -210,8 +212,8 @@ class Tenancy:
             return stored.token
         if _RANK[stored.token.role] > _RANK[principal.role]:
             raise Forbidden("PERMISSION_DENIED", f"the role {principal.role!r} cannot revoke a token of {stored.token.role!r}")
-        if stored.token.role == "admin" and not await self._has_admin_beside(token_id, now):
-            raise Conflict("LAST_ADMIN", "this is the last admin's token: nobody could make another", "make another one first")
+        if stored.token.role == "admin" and not await self._has_other_admin(token_id, now):
+            raise Conflict("LAST_ADMIN", "this is the last admin's token: no other could be made", "make another one first")
         revoked = msgspec.structs.replace(stored, token=msgspec.structs.replace(stored.token, revoked_at=now))
         audit = AppendAudit(at=now, kind="token.revoke", actor=principal.name, subject=token_id)
         await self._store.write(tenant_id, [PutToken(token=revoked), audit])
@@ -223,7 +225,7 @@ class Tenancy:
                 return one
         raise missing("token", token_id)
 
-    async def _has_admin_beside(self, token_id: str, now: int) -> bool:
+    async def _has_other_admin(self, token_id: str, now: int) -> bool:
         async for tenant_id in tenant_ids(self._store):
             async for one in self._tokens(tenant_id):
                 if one.token.role == "admin" and one.token.id != token_id and is_valid(one.token, now):
@@ -234,8 +236,17 @@ class Tenancy:
         return walk(lambda after: self._store.tokens(tenant_id, after=after, limit=1000))
 
 
+async def issue_first_token(store: Store, now_ms: int) -> str | None:
+    """A token for the first admin, if there is no tenant yet: shown once, when the service is first started."""
+    if (await store.tenants(limit=1)).items:
+        return None
+    secret, stored = mint(tenant=FIRST_TENANT, name="first admin", role="admin", now_ms=now_ms)
+    await store.write(FIRST_TENANT, [PutTenant(tenant=first_tenant(now_ms)), PutToken(token=stored)])
+    return secret
+
+
 async def restore_first(store: Store, tenant_id: str, now_ms: int) -> None:
-    """The tenant is there afterwards: the first one is made anew if it was deleted, any other must be there."""
+    """Make sure that the tenant exists: the first one is created again if it was deleted, any other must exist."""
     if await store.tenant(tenant_id) is None:
         if tenant_id != FIRST_TENANT:
             raise missing("tenant", tenant_id)
@@ -254,7 +265,7 @@ def new_birth() -> str:
 
 
 async def issue(store: Store, tenant_id: str, asked: CreateToken, *, by: str, now_ms: int) -> NewToken:
-    """A new token, and its record in the audit. Whoever calls has seen that it may be made."""
+    """A new token, and its record in the audit. The caller has checked that it may be made."""
     if not 1 <= len(asked.name) <= 200 or (asked.lasts_ms is not None and asked.lasts_ms < 1000):
         raise BadRequest("INVALID_ARGUMENT", "a token needs a name of up to 200 characters, and lasts at least a second")
     secret, stored = mint(

@@ -28,7 +28,7 @@ from gateway.errors import GatewayError
 from gateway.events import STREAMS
 from gateway.records import Principal, Run, Tenant
 from gateway.runs.runs import RunBody
-from gateway.service import Service
+from gateway.service import Service, Settings
 from gateway.sessions.sessions import CreateSession
 from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
@@ -101,7 +101,7 @@ async def _gateway(policy: str, facts: dict[str, Any]) -> AsyncIterator[tuple[Se
     )
     principal = Principal(tenant=tenant.id, role="operator", user=str(facts.get("user", getpass.getuser())))
     store = MemoryStore()
-    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), default=policy)
+    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), Settings(policy=policy))
     try:
         await store.write(tenant.id, [PutTenant(tenant=tenant)])
         await service.start()

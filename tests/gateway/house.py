@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
-from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.functions import FunctionSource
 from gateway.clock import now_ms
-from gateway.hooks.hook_store import HookBook
-from gateway.hooks.session_hooks import Lifecycles
-from gateway.hooks.worker_jobs import WorkerForks
 from gateway.policies.compiler import compile_here, policy_of
 from gateway.policies.in_force import Policies, Replayed, catalog_of
 from gateway.records import Principal, Quotas, Run, StoredPolicy, Tenant
-from gateway.runs.approvals import Approvals
-from gateway.runs.calls import Calls
-from gateway.runs.runs import RunBody, Runs
-from gateway.runs.scheduler import Scheduler
-from gateway.sessions.sessions import CreateSession, Sessions
-from gateway.sessions.snapshots import Snapshots
+from gateway.runs.runs import RunBody
+from gateway.service import Service, Settings
+from gateway.sessions.sessions import CreateSession
 from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.store import Store
@@ -74,20 +66,15 @@ def declared(functions: Functions, approvals: Mapping[str, Any] | None = None) -
 
 
 class House:
-    """Everything a gateway has, but for HTTP."""
+    """Everything a gateway has, but for HTTP: a service that is not started."""
 
-    def __init__(self, store: Store, workers: Workers, policy: Policy, catalogue: Catalogue, keys: Keys) -> None:
-        self.store, self.keys, self.catalogue = store, keys, catalogue
-        self.policies = Policies(store, policy)
-        self.sessions = Sessions(store, workers, self.policies, keys, catalogue.tools)
-        self.approvals = Approvals(store)
-        self.hooks = HookBook(store, lambda session: WorkerForks(functools.partial(workers.of, session.tenant)))
-        self.calls = Calls(catalogue, self.approvals, self.hooks, store)
-        self.runs = Runs(store, self.sessions, Scheduler(4), self.calls, self.approvals, self.hooks, self.policies.trail, keys)
-        self.lifecycles = Lifecycles(self.hooks, self.sessions, self.policies.trail)
-        self.sessions.on_start, self.sessions.on_end = self.lifecycles.started, self.lifecycles.ending
-        self.runs.endings.on_turn_end = self.lifecycles.turn_ended
-        self.snapshots = Snapshots(store, self.sessions, keys)
+    def __init__(self, store: Store, workers: Workers, keys: Keys) -> None:
+        self.service = service = Service(store, workers, keys, Settings(slots=4))
+        self.store, self.keys, self.catalogue, self.audit = store, keys, service.catalogue, service.audit
+        self.policies, self.sessions, self.snapshots = service.policies, service.sessions, service.snapshots
+        self.persistence, self.eviction = service.persistence, service.eviction
+        self.approvals, self.calls, self.hooks = service.approvals, service.calls, service.hooks
+        self.runs, self.resumption, self.session_hooks = service.runs, service.resumption, service.session_hooks
 
 
 async def activate(
@@ -114,22 +101,20 @@ async def housed(
 ) -> AsyncIterator[House]:
     """A house with two tenants, acme and evil."""
     workers = LocalWorkers()
-    catalogue = Catalogue()
-    await catalogue.add("functions", declared(functions or {}))
     store = store or MemoryStore()
     now = now_ms()
     for tenant in ("acme", "evil"):
         if await store.tenant(tenant) is None:
             await store.write(tenant, [PutTenant(tenant=Tenant(id=tenant, quotas=Quotas(), created_at=now, updated_at=now))])
-    house = House(
-        store, workers, compiled(rules, tests, catalogue.tools("acme")), catalogue, keys or Keys.of(secrets.token_bytes(32))
-    )
+    house = House(store, workers, keys or Keys.of(secrets.token_bytes(32)))
+    await house.catalogue.add("functions", declared(functions or {}))
+    house.policies.use_default(compiled(rules, tests, house.catalogue.tools("acme")), {})
     try:
         yield house
     finally:
-        await house.policies.trail.close()
+        await house.audit.close()
         await house.policies.compiler.close()
-        await catalogue.close()
+        await house.catalogue.close()
         await workers.aclose()
 
 

@@ -49,7 +49,7 @@ def test_a_large_one_waits_and_is_paid_once_when_approved() -> None:
             assert run.result.status is RunStatus.WAITING_FOR_APPROVAL
             assert till.paid == []
             await decide(house, "approve")
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             assert run.result is not None and run.result.result == [1, {"paid": 50}]
             assert till.paid == [50]
             again = await ask(house, "(before, answer)", run.session_id)
@@ -65,7 +65,7 @@ def test_two_approvals_in_one_run_both_work() -> None:
             run = await ask(house, "[tools.refund(amount=50), tools.refund(amount=60)]")
             for _ in range(2):
                 await decide(house, "approve")
-                run = await house.runs.resume(ANN, run.id)
+                run = await house.resumption.resume(ANN, run.id)
             assert run.result is not None and run.result.result == [{"paid": 50}, {"paid": 60}]
             assert till.paid == [50, 60]
 
@@ -78,9 +78,9 @@ def test_tm_appr_replay_an_approval_is_used_once() -> None:
         async with housed(RULES, TESTS, functions=till.functions) as house:
             run = await ask(house, "tools.refund(amount=50)")
             await decide(house, "approve")
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             with pytest.raises(Conflict):
-                await house.runs.resume(ANN, run.id)
+                await house.resumption.resume(ANN, run.id)
             again = await ask(house, "tools.refund(amount=50)", run.session_id)
             assert again.state == "waiting"
             assert till.paid == [50]
@@ -94,7 +94,7 @@ def test_approve_always_answers_later_calls_with_these_arguments_and_no_others()
         async with housed(RULES, TESTS, functions=till.functions) as house:
             run = await ask(house, "tools.refund(amount=50)")
             await decide(house, "approve_always")
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             again = await ask(house, "[tools.refund(amount=50), tools.refund(amount=50)]", run.session_id)
             assert again.state == "finished" and till.paid == [50, 50, 50]
             other = await ask(house, "tools.refund(amount=51)", run.session_id)
@@ -112,7 +112,7 @@ def test_a_refused_call_is_an_error_the_program_sees(choice: str) -> None:
         async with housed(RULES, TESTS, functions=till.functions) as house:
             run = await ask(house, "try:\n    tools.refund(amount=50)\nexcept Exception as error:\n    result = str(error)")
             await decide(house, choice, ANN if choice == "cancel" else BOB)
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             assert run.result is not None and run.result.status is RunStatus.OK
             assert "refund" in str(run.result.result)
             assert till.paid == []
@@ -135,10 +135,10 @@ def test_tm_appr_self_whoever_asks_cannot_approve_unless_the_policy_says_anyone(
             with pytest.raises(Forbidden):
                 await decide(house, "approve", Principal(tenant="acme", role="approver", user="zoe", groups=("sales",)))
             await decide(house, "approve")
-            await house.runs.resume(ANN, run.id)
+            await house.resumption.resume(ANN, run.id)
             run = await ask(house, "tools.close_account(dry=False)")
             await decide(house, "approve", requester)
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             assert run.result is not None and run.result.result is True
 
     asyncio.run(main())
@@ -153,7 +153,7 @@ def test_tm_appr_self_what_somebody_approved_for_others_answers_no_call_of_their
         async with housed(RULES, TESTS, functions=till.functions) as house:
             run = await ask(house, "tools.refund(amount=50)")
             await decide(house, "approve_always")
-            await house.runs.resume(ANN, run.id)
+            await house.resumption.resume(ANN, run.id)
             own = await house.runs.run(BOB_RUNS, run.session_id, RunBody(code="tools.refund(amount=50)"))
             assert own.state == "waiting" and till.paid == [50]
             with pytest.raises(Forbidden):
@@ -199,7 +199,7 @@ def test_nobody_is_asked_about_a_run_that_has_ended(first: str, meanwhile: str, 
             await house.approvals.decide(BOB, asked["finance"].id, Decide(decision="reject"))
             if meanwhile == "decided":
                 decide_first(house, asked["anyone"], monkeypatch)
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             assert run.state == "finished" and run.result is not None and till.paid == []
             assert run.result.status is RunStatus.PERMISSION_DENIED
             assert await pending(house) == []
@@ -211,7 +211,7 @@ def test_nobody_is_asked_about_a_run_that_has_ended(first: str, meanwhile: str, 
 
 def decide_first(house: House, asked: Approval, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody decides it after the end of the run was prepared and before it is written."""
-    withdrawn = house.approvals._withdrawn
+    withdrawn = house.approvals._withdraw
 
     async def late(run: Run, ids: Sequence[str], by: str) -> list[Change]:
         monkeypatch.undo()
@@ -219,7 +219,7 @@ def decide_first(house: House, asked: Approval, monkeypatch: pytest.MonkeyPatch)
         await house.approvals.decide(BOB, asked.id, Decide(decision="approve"))
         return changes
 
-    monkeypatch.setattr(house.approvals, "_withdrawn", late)
+    monkeypatch.setattr(house.approvals, "_withdraw", late)
 
 
 def test_a_decision_that_comes_too_late_leaves_the_run_to_go_on_when_it_expires() -> None:
@@ -261,7 +261,7 @@ def test_tm_appr_clock_an_approval_that_lapsed_stays_lapsed_when_the_clock_goes_
                 await decide(house, "approve")
             assert "expired" in str(late.value)
             now[0] = found.created_at
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             assert run.result is not None and run.result.status is RunStatus.PERMISSION_DENIED
             assert till.paid == []
 
@@ -295,7 +295,7 @@ def test_everything_about_an_approval_is_in_the_audit() -> None:
         async with housed(RULES, TESTS, functions=Till().functions) as house:
             run = await ask(house, "tools.refund(amount=50)")
             await decide(house, "approve")
-            await house.runs.resume(ANN, run.id)
+            await house.resumption.resume(ANN, run.id)
             kinds = [(one.kind, one.actor) for one in await house.store.audit("acme", limit=100)]
             wanted = [("approval.requested", "ann"), ("approval.decided", "bob"), ("approval.used", "ann")]
             assert [one for one in kinds if one[0].startswith("approval")] == wanted
@@ -311,10 +311,10 @@ def test_a_capability_declared_anew_while_its_call_waits_is_asked_for_again() ->
             await decide(house, "approve")
             other = {**till.functions, "refund": ({"amount": {**INTEGER, "maximum": 999999}}, till.refund)}
             await house.catalogue.add("functions", declared(other))
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             assert run.state == "waiting" and till.paid == []
             await decide(house, "approve")
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             assert run.state == "finished" and till.paid == [50]
 
     asyncio.run(main())
@@ -327,7 +327,7 @@ def test_a_call_that_waits_counts_towards_its_rate_when_it_is_made_and_once() ->
         async with housed(rules, "refund { amount 5 } => ask", functions=till.functions) as house:
             run = await ask(house, "tools.refund(amount=50)")
             await decide(house, "approve")
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             assert run.result is not None and run.result.result == {"paid": 50}
             again = await ask(house, "tools.refund(amount=60)", run.session_id)
             assert again.result is not None and again.result.error is not None
@@ -347,7 +347,7 @@ def test_tm_appr_replay_two_approvers_at_once_give_one_use(tmp_path: Path) -> No
             said = [house.approvals.decide(who, found.id, yes) for who in (BOB, carl)]
             outcomes = await asyncio.gather(*said, return_exceptions=True)
             assert sorted(type(one).__name__ for one in outcomes) == ["Approval", "Conflict"]
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             again = await ask(house, "tools.refund(amount=50)", run.session_id)
             assert again.state == "waiting" and till.paid == [50]
 
@@ -368,7 +368,7 @@ def test_an_approval_that_was_used_and_has_run_out_does_not_refuse_the_next_call
             run = await ask(house, "[tools.refund(amount=50), tools.refund(amount=50)]")
             for _ in range(2):
                 await decide(house, "approve")
-                run = await house.runs.resume(ANN, run.id)
+                run = await house.resumption.resume(ANN, run.id)
             assert run.result is not None and run.result.status is RunStatus.OK and till.paid == [50, 50]
 
     asyncio.run(main())
@@ -386,7 +386,7 @@ def test_a_capability_that_wants_a_person_by_its_declaration_gets_one() -> None:
             with pytest.raises(Forbidden):
                 await decide(house, "approve", ANN)
             await decide(house, "approve", Principal(tenant="acme", role="approver", user="zoe"))
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             assert run.result is not None and run.result.result == {"paid": 7}
             other = await ask(house, "tools.close_account(dry=True)")
             assert other.state == "waiting"
@@ -400,7 +400,7 @@ def test_an_approvers_reason_reaches_the_program() -> None:
             waits = await ask(house, "tools.refund(amount=50)")
             (found,) = await pending(house)
             await house.approvals.decide(BOB, found.id, Decide(decision="reject", reason="the customer was paid in May"))
-            done = await house.runs.resume(ANN, waits.id)
+            done = await house.resumption.resume(ANN, waits.id)
             assert done.result is not None and done.result.error is not None
             assert done.result.error.message.endswith("finance refused refund: the customer was paid in May")
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from gateway.audit import verification
-from gateway.audit.buffer import Trail
+from gateway.audit.buffer import AuditBuffer
 from gateway.errors import BadRequest, StoreFailed, TooLarge
 from gateway.records import AuditRecord
 from gateway.stores import audit_chain
@@ -232,7 +232,7 @@ def test_everything_that_waits_is_written_at_the_end_once_and_in_order() -> None
     async def main() -> None:
         store = MemoryStore()
         await store.write("t1", [PutTenant(tenant("t1"))])
-        trail = Trail(store)
+        trail = AuditBuffer(store)
         trail.extend("t1", [AppendAudit(at=AT, kind="decision", data={"n": n}) for n in range(1300)])
         trail.extend("gone", [AppendAudit(at=AT, kind="decision")])
         await trail.close()
@@ -245,7 +245,7 @@ def test_a_record_that_cannot_be_kept_is_written_bare_and_holds_up_nothing() -> 
     async def main() -> None:
         store = MemoryStore()
         await store.write("t1", [PutTenant(tenant("t1"))])
-        trail = Trail(store)
+        trail = AuditBuffer(store)
         large = {"text": "x" * (store.limits.audit_bytes + 1)}
         trail.extend("t1", [AppendAudit(at=AT, kind="a"), AppendAudit(at=AT, kind="b", data=large), AppendAudit(at=AT, kind="c")])
         await trail.close()
@@ -275,7 +275,7 @@ def test_a_store_that_refuses_the_audit_is_in_the_log_once_for_each_reason(caplo
     store = Refusing("the disk is full", "the disk is full", "the disk is full", "the disk is gone", "the disk is full")
 
     async def main() -> None:
-        trail = Trail(store)  # type: ignore[arg-type]
+        trail = AuditBuffer(store)  # type: ignore[arg-type]
         for number in range(6):
             trail._waiting["acme"].records.append(AppendAudit(at=1, kind="x", subject=str(number)))
             trail._count += 1
@@ -292,7 +292,7 @@ def test_a_store_that_refuses_the_audit_is_asked_after_pauses_that_double_and_ot
     store, now = Refusing(*["full"] * 4), [0.0]
 
     async def main() -> None:
-        trail = Trail(store, lambda: now[0])  # type: ignore[arg-type]
+        trail = AuditBuffer(store, lambda: now[0])  # type: ignore[arg-type]
         trail._waiting["acme"].records.append(AppendAudit(at=1, kind="x", subject="late"))
         asked_at = []
         while store.reasons:

@@ -15,7 +15,7 @@ from gateway.records import AuditRecord, Quotas, Run, Tenant
 from gateway.runs import calls, results
 from gateway.runs.approvals import Decide
 from gateway.runs.runs import RunBody
-from gateway.service import Service
+from gateway.service import Service, Settings
 from gateway.sessions.sessions import CreateSession
 from gateway.stores import audit_chain
 from gateway.stores.changes import AppendAudit, PutTenant
@@ -103,7 +103,7 @@ def test_a_policys_concurrency_is_that_of_all_its_tenants_calls() -> None:
 
 
 async def audited(house: House, kind: str) -> list[AuditRecord]:
-    await house.policies.trail.flush()
+    await house.audit.flush()
     return [one for one in await house.store.audit("acme", limit=200) if one.kind == kind]
 
 
@@ -196,21 +196,21 @@ def test_a_run_that_was_decided_about_just_before_a_stop_goes_on_after_the_start
         policy.write_text(POLICY + "ask refund\n  by finance within 1h\n" + TEST.format(more="refund { amount 1 } => ask"))
         await store.write("acme", [PutTenant(tenant=Tenant(id="acme", quotas=Quotas(), created_at=1, updated_at=1))])
 
-        before = Service(store, LocalWorkers(), keys, default=str(policy))
+        before = Service(store, LocalWorkers(), keys, Settings(policy=str(policy)))
         await before.start(functions=functions)
         session = await before.sessions.create(ANN, CreateSession())
         waiting = await before.runs.run(ANN, session.id, RunBody(code="tools.refund(amount=50)"))
         (asked,) = (await store.approvals("acme", pending=True)).items
         await before.approvals.decide(BOB, asked.id, Decide(decision="approve"))
-        await before.runs.drain()
+        await before.runs.active.drain()
         with pytest.raises(Unavailable):
-            await before.runs.resume(ANN, waiting.id)
-        for close in (before.policies.trail.close, before.policies.compiler.close, before.catalogue.close, before.workers.aclose):
+            await before.resumption.resume(ANN, waiting.id)
+        for close in (before.audit.close, before.policies.compiler.close, before.catalogue.close, before.workers.aclose):
             await close()
 
-        after = Service(store, LocalWorkers(), keys, default=str(policy))
+        after = Service(store, LocalWorkers(), keys, Settings(policy=str(policy)))
         await after.start(functions=functions)
-        await after.resumptions.settled()
+        await after.resumption.settle()
         ended = await after.runs.get(ANN, waiting.id)
         assert ended.result is not None and ended.result.result == 50 and paid == [50]
         await after.stop()
@@ -234,7 +234,7 @@ def test_a_run_with_very_many_calls_is_kept_and_every_call_is_in_the_audit(monke
             assert result.metrics.external_calls_count == 75 and len(result.external_calls) == 20
             (warning,) = result.diagnostics
             assert warning.code == "EXTERNAL_CALLS_CUT" and "55" in warning.message
-            await house.policies.trail.flush()
+            await house.audit.flush()
             noted = [one async for one in audit_chain.read(store, "acme") if one.kind == "call"]
             assert [one.data["run"] for one in noted] == [done.id] * 75
 

@@ -35,7 +35,7 @@ class Halted:
 
 
 async def ended(house: House, run_id: str) -> Run:
-    await asyncio.gather(*house.runs._tasks)
+    await asyncio.gather(*house.runs.active.tasks)
     return await house.runs.get(ANN, run_id)
 
 
@@ -47,13 +47,13 @@ def is_cancelled(done: Run) -> bool:
 
 async def audited(house: House, run_id: str) -> list[str]:
     """How the audit says that the run ended."""
-    await house.policies.trail.flush()
+    await house.audit.flush()
     found = await house.store.audit("acme", limit=200)
     return [one.data["status"] for one in found if one.kind == "run" and one.subject == run_id]
 
 
 @pytest.mark.parametrize("asked_of", ["run", "session"])
-@pytest.mark.parametrize("instant", ["queued", "held", "ensure_open", "gate_of", "fire", "base_of", "has"])
+@pytest.mark.parametrize("instant", ["queued", "held", "ensure_open", "find_gate", "fire", "find_base", "has"])
 def test_a_run_that_is_cancelled_before_its_program_begins_does_not_begin_it(instant: str, asked_of: str) -> None:
     async def main() -> None:
         async with housed() as house:
@@ -61,7 +61,7 @@ def test_a_run_that_is_cancelled_before_its_program_begins_does_not_begin_it(ins
             await run(house, session, "x = 1")
             halted = None
             if instant not in ("queued", "held"):
-                parts: dict[str, Any] = {"fire": house.hooks, "has": house.hooks, "base_of": house.sessions.keeper}
+                parts: dict[str, Any] = {"fire": house.hooks, "has": house.hooks, "find_base": house.persistence}
                 halted = Halted(parts.get(instant, house.sessions), instant)
             live = await house.sessions.find(ANN, session)
             if instant == "held":
@@ -150,7 +150,7 @@ def test_a_run_whose_program_has_ended_cannot_be_cancelled_and_that_is_said() ->
     async def main() -> None:
         async with housed() as house:
             session = await new(house)
-            halted = Halted(house.sessions.keeper, "keep")
+            halted = Halted(house.persistence, "describe_run")
             started = await house.runs.start(ANN, session, RunBody(code="5"))
             await halted.reached.wait()
             assert not await house.runs.cancel(ANN, started.id)
@@ -166,7 +166,7 @@ def test_a_run_that_is_cancelled_while_it_is_put_away_does_not_wait() -> None:
     async def main() -> None:
         async with housed(RULES, TESTS, functions=Till().functions) as house:
             session = await new(house)
-            halted = Halted(house.runs.endings, "_put_away")
+            halted = Halted(house.service.completion, "_suspend")
             started = await house.runs.start(ANN, session, RunBody(code="tools.refund(amount=50)"))
             await halted.reached.wait()
             cancelling = asyncio.create_task(house.runs.cancel(ANN, started.id))
@@ -178,7 +178,7 @@ def test_a_run_that_is_cancelled_while_it_is_put_away_does_not_wait() -> None:
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("instant", ["slot", "gate_of", "has", "program"])
+@pytest.mark.parametrize("instant", ["slot", "find_gate", "has", "program"])
 def test_a_run_that_was_approved_is_cancelled_on_its_way_back(instant: str) -> None:
     async def main() -> None:
         till = Till()
@@ -188,9 +188,9 @@ def test_a_run_that_was_approved_is_cancelled_on_its_way_back(instant: str) -> N
             waiting = await run(house, session, code)
             await decide(house, "approve")
             halted = None
-            if instant in ("gate_of", "has"):
+            if instant in ("find_gate", "has"):
                 halted = Halted(house.hooks if instant == "has" else house.sessions, instant)
-            resuming = asyncio.create_task(house.runs.resume(ANN, waiting.id))
+            resuming = asyncio.create_task(house.resumption.resume(ANN, waiting.id))
             if halted is not None:
                 await halted.reached.wait()
             while instant == "program" and not till.paid:
@@ -217,7 +217,7 @@ def test_a_session_is_deleted_while_its_program_runs_and_another_is_queued() -> 
                 if event.kind == "stdout":
                     break
             await house.runs.delete_session(ANN, session)
-            await asyncio.gather(*house.runs._tasks)
+            await asyncio.gather(*house.runs.active.tasks)
             for gone in (first.id, queued.id):
                 with pytest.raises(NotFound):
                     await house.runs.get(ANN, gone)

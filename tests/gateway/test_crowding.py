@@ -28,7 +28,7 @@ def test_a_full_house_evicts_the_session_that_was_not_used_for_longest() -> None
             sessions = [await new(house) for _ in range(4)]
             for number, session in enumerate(sessions):
                 await run(house, session, f"x = {number}")
-                assert house.sessions.crowd.count <= 2
+                assert house.sessions.eviction.count <= 2
             assert [await value(house, session, "x") for session in sessions] == [0, 1, 2, 3]
 
     asyncio.run(main())
@@ -41,10 +41,10 @@ def test_a_tenant_over_its_memory_has_its_resting_sessions_put_into_the_store() 
             for session in sessions:
                 await run(house, session, "x = bytearray(8 << 20)")
             tenant = await house.sessions.tenant("acme")
-            assert await house.sessions.crowd.relieve(tenant) == 0
+            assert await house.sessions.eviction.relieve(tenant) == 0
             small = msgspec.structs.replace(tenant, quotas=msgspec.structs.replace(tenant.quotas, memory_mb=20))
-            assert await house.sessions.crowd.relieve(small) == 1
-            assert house.sessions.crowd.count == 2
+            assert await house.sessions.eviction.relieve(small) == 1
+            assert house.sessions.eviction.count == 2
             assert [await value(house, session, "len(x)") for session in sessions] == [8 << 20] * 3
 
     asyncio.run(main())
@@ -83,7 +83,7 @@ def test_one_session_that_cannot_be_put_away_keeps_no_other_in_memory() -> None:
                 await honest(tenant, changes)
 
             house.store.write = failing  # type: ignore[method-assign]
-            assert await house.sessions.crowd.evict_all() == 1
+            assert await house.sessions.eviction.evict_all() == 1
             house.store.write = honest  # type: ignore[method-assign]
             assert [await value(house, session, "x") for session in (stuck, other)] == [7, 7]
 
@@ -103,7 +103,7 @@ def test_more_sessions_than_there_is_room_for_run_at_once_and_keep_their_variabl
                 assert not all(isinstance(found, TooMany) for found in values)
             worker = await house.sessions._workers.of("acme")
             open_there = [name for name in sessions if await worker.is_open(name)]
-            assert len(open_there) == house.sessions.crowd.count
+            assert len(open_there) == house.sessions.eviction.count
 
     asyncio.run(main())
 
@@ -119,7 +119,7 @@ def test_forks_are_made_all_or_none_and_do_not_crowd_the_memory() -> None:
                 await house.snapshots.fork(ANN, session, ["a", "b", "taken"])
             assert await house.store.session("acme", "a") is None and await house.store.session("acme", "b") is None
             forks = await house.snapshots.fork(ANN, session, count=6)
-            assert house.sessions.crowd.count <= 3
+            assert house.sessions.eviction.count <= 3
             assert [await value(house, fork.id, "x") for fork in forks] == [5] * 6
 
     asyncio.run(main())

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.capabilities.endpoints import EndpointSource, EndpointSpec
 from gateway.egress import Egress
-from gateway.runs.approvals import owed
+from gateway.runs.approvals import combine
 from policy import Decision
 from sandbox.errors import RequestError
 from tests.gateway.capabilities.service import MemorySecrets, allow_all
@@ -20,7 +20,7 @@ ALLOWED = Decision("allow", "small_refunds")
 
 @pytest.mark.parametrize("declared", MISSHAPEN_POLICIES)
 def test_tm_appr_shape_a_declaration_that_is_not_understood_wants_a_person(declared: Any) -> None:
-    decision = owed(ALLOWED, declared)
+    decision = combine(ALLOWED, declared)
     assert (decision.verdict, decision.auto, len(decision.approvals)) == ("ask", None, 1)
 
 
@@ -36,4 +36,4 @@ def test_an_endpoint_with_a_misspelt_approval_policy_is_refused_when_it_is_decla
     [("none", "allow"), ("manual", "ask"), ({"auto": {"rule": "small_refunds"}}, "allow"), ({"auto": {"rule": "other"}}, "ask")],
 )
 def test_the_stricter_of_policy_and_declaration_holds(declared: Any, verdict: str) -> None:
-    assert owed(ALLOWED, declared).verdict == verdict
+    assert combine(ALLOWED, declared).verdict == verdict

@@ -33,7 +33,7 @@ async def narrow(house: House, storage_bytes: int) -> None:
 
 
 async def audited(house: House, run_id: str) -> list[tuple[str, str]]:
-    await house.policies.trail.flush()
+    await house.audit.flush()
     found = await house.store.audit("acme", limit=200)
     return [
         (one.kind, one.data["status"]) for one in found if run_id in (one.subject, one.data.get("run")) and "status" in one.data
@@ -58,8 +58,8 @@ def test_a_run_that_the_quota_undoes_is_kept_with_what_it_said_and_called(mode: 
                 assert raised.value.code == "QUOTA_EXCEEDED"
             else:
                 await house.runs.start(ANN, session, RunBody(code=WRITES_TOO_MUCH))
-                await house.runs.drain()
-                house.runs.is_stopping = False
+                await house.runs.active.drain()
+                house.runs.active.is_stopping = False
             (found,) = (await house.store.runs("acme", session, limit=10)).items
             assert is_refused(found) and found.result is not None
             assert mode == "async" or found.id in (raised.value.error.hint or "")
@@ -81,7 +81,7 @@ def test_a_run_that_waited_and_cannot_be_kept_does_not_wait_any_more() -> None:
             await narrow(house, 2_000_000)
             await decide(house, "approve")
             with pytest.raises(TooLarge):
-                await house.runs.resume(ANN, waits.id)
+                await house.resumption.resume(ANN, waits.id)
             assert is_refused(await house.runs.get(ANN, waits.id))
             assert await value(house, session, "1 + 1") == 2
 
@@ -98,7 +98,7 @@ def test_a_run_that_a_hook_blocks_is_denied_also_if_nobody_waits_for_it() -> Non
 
             house.hooks.fire = blocking  # type: ignore[method-assign]
             begun = await house.runs.start(ANN, session, RunBody(code="1"))
-            await house.runs.drain()
+            await house.runs.active.drain()
             result = (await house.runs.get(ANN, begun.id)).result
             assert result is not None and result.error is not None
             assert (result.status.value, result.error.code) == ("permission_denied", "HOOK_BLOCKED")

@@ -82,7 +82,7 @@ def test_the_numbers_of_events_go_on_after_an_approval() -> None:
             seen = await watched(house, begun.id)
             assert [one.kind for one in seen] == ["started", "stdout", "approval", "waiting"]
             await decide(house, "approve")
-            await house.runs.resume(ANN, begun.id)
+            await house.resumption.resume(ANN, begun.id)
             missed = await watched(house, begun.id, after=seen[-1].number)
             assert [one.kind for one in missed] == ["call", "stdout", "result"]
             assert [one.number for one in seen + missed] == [1, 2, 3, 4, 5, 6, 7]
@@ -100,7 +100,7 @@ def test_the_numbers_of_events_go_on_after_an_approval_and_a_restart() -> None:
             last = (await watched(house, begun.id))[-1]
         async with housed(RULES, TESTS, functions=Till().functions, store=store, keys=keys) as house:
             await decide(house, "approve")
-            await house.runs.resume(ANN, begun.id)
+            await house.resumption.resume(ANN, begun.id)
             missed = await watched(house, begun.id, after=last.number)
             assert [(one.number, one.kind) for one in missed] == [(5, "call"), (6, "stdout"), (7, "result")]
             assert [one.kind for one in await watched(house, begun.id)] == ["gap", "call", "stdout", "result"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gateway.errors import GatewayError
-from gateway.hooks.hook_store import HOOKS_MAX, HookBook
+from gateway.hooks.hook_store import HOOKS_MAX, HookStore
 from tests.gateway.house import House, housed
 from tests.gateway.test_hooks_in_runs import OPERATOR
 
@@ -19,14 +19,14 @@ def spec(command: str, **more: Any) -> dict[str, Any]:
     return {"event": "pre_tool_use", "executor": {"type": "bash", "command": command}, **more}
 
 
-async def commands(book: HookBook) -> list[str | None]:
+async def commands(book: HookStore) -> list[str | None]:
     book.forget("acme")
     return sorted(one.executor.command or "" for one in await book.specs("acme"))
 
 
-def another(house: House) -> HookBook:
+def another(house: House) -> HookStore:
     """The same tenants' hooks, as another process knows them."""
-    return HookBook(house.store, house.hooks._forks)
+    return HookStore(house.store, house.hooks._forks)
 
 
 def test_hooks_without_an_id_that_come_at_once_are_all_kept() -> None:

@@ -133,7 +133,7 @@ def test_an_approved_call_is_made_as_the_hooks_left_it_and_asked_once() -> None:
                 (found,) = (await house.store.approvals("acme", pending=True)).items
                 asked.append(found.arguments["mark"])
                 await house.approvals.decide(BOB, found.id, Decide(decision="approve"))
-                done = await house.runs.resume(ANN, waiting.id)
+                done = await house.resumption.resume(ANN, waiting.id)
             assert done.state == "finished" and made == asked and len(set(asked)) == 2
             assert done.result is not None and done.result.result == [[one, one] for one in asked]
             outcomes = [one["hook_id"] for one in await audited(house)]
@@ -164,7 +164,7 @@ def test_hooks_are_told_of_a_waiting_call_again_if_the_session_went_over_to_anot
             tools = house.catalogue.tools("acme")
             await activate(house.policies, {"p.hatch": text, "no.sh": "echo never >&2; exit 1"}, tools=tools)
             await house.sessions.update(OPERATOR, waiting.session_id, repin=True)
-            done = await house.runs.resume(ANN, waiting.id)
+            done = await house.resumption.resume(ANN, waiting.id)
             assert done.result is not None and done.result.error is not None
             assert "never" in done.result.error.message and made == []
 
@@ -189,7 +189,7 @@ def test_a_call_hook_that_fails_and_warns_is_told_once_with_the_result_also_afte
             assert done.state == "waiting" and warned(done) == wanted
             (asked,) = (await house.store.approvals("acme", pending=True)).items
             await house.approvals.decide(ANN, asked.id, Decide(decision="approve"))
-            done = await house.runs.resume(ANN, done.id)
+            done = await house.resumption.resume(ANN, done.id)
             assert done.result is not None and done.result.result == [1, 1, 1, 50]
             assert warned(done) == wanted
 

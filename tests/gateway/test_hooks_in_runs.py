@@ -152,7 +152,7 @@ def test_tm_hook_stream_what_a_hook_may_redact_is_not_shown_while_the_run_waits(
             shown = [waiting, await house.runs.get(ANN, waiting.id), [event async for event in feed.events()]]
             assert waiting.state == "waiting" and "canary" not in str(shown)
             await decide(house, "approve")
-            done = await house.runs.resume(ANN, waiting.id)
+            done = await house.resumption.resume(ANN, waiting.id)
             assert done.result is not None and done.result.stdout == "gone" and till.paid == [50]
 
     asyncio.run(main())
@@ -265,7 +265,7 @@ def test_start_turn_and_end_of_a_session_are_told_and_change_nothing() -> None:
             done = await run(house, "7", session.id)
             assert done.result is not None and done.result.result == 7
             await house.sessions.delete(ANN, session.id)
-            await house.policies.trail.flush()
+            await house.audit.flush()
             assert [(one["hook_id"], one["effect"]) for one in await audited(house)] == [
                 ("user:session_start", "ignored"),
                 ("user:turn_end", "ignored"),
@@ -279,13 +279,13 @@ def test_what_a_person_says_can_be_rewritten_and_blocked() -> None:
     async def main() -> None:
         async with housed() as house:
             session = await house.sessions.create(ANN, CreateSession())
-            assert await house.lifecycles.submitted(ANN, session.id, "hello") == "hello"
+            assert await house.session_hooks.submit_prompt(house.sessions, ANN, session.id, "hello") == "hello"
             rewrite = json.dumps({"decision": "mutate", "patch": {"message": "HELLO"}})
             script = f"if grep -q rude; then echo 'be kind' >&2; exit 1; else echo '{rewrite}'; fi"
             await hook(house, "manners", "user_prompt_submit", script)
-            assert await house.lifecycles.submitted(ANN, session.id, "hello") == "HELLO"
+            assert await house.session_hooks.submit_prompt(house.sessions, ANN, session.id, "hello") == "HELLO"
             with pytest.raises(Forbidden, match="be kind"):
-                await house.lifecycles.submitted(ANN, session.id, "rude")
+                await house.session_hooks.submit_prompt(house.sessions, ANN, session.id, "rude")
 
     asyncio.run(main())
 

@@ -14,7 +14,7 @@ from gateway.errors import StoreFailed
 from gateway.hooks.events import HookEvent
 from gateway.records import Run
 from gateway.runs.runs import RunBody
-from gateway.sessions.store_changes import file_changes
+from gateway.sessions.store_changes import to_store_changes
 from sandbox.wire import DEFAULT_LIMITS
 from sandbox.workers.interface import FileChanges, FileEntry
 from sandbox.workers.local.worker import LocalWorker, _Live
@@ -85,7 +85,7 @@ def test_what_a_program_did_is_stored_though_its_caller_leaves_just_as_it_ends(
             assert newest.state == "finished" and newest.result is not None and newest.result.ok
             assert await audited(house, newest.id) == ["ok"]
             assert await value(house, session, "(x, open('n').read())") == [2, "two"]
-            await house.sessions.crowd.evict_all()
+            await house.sessions.eviction.evict_all()
             assert await value(house, session, "(x, open('n').read())") == [2, "two"]
 
     asyncio.run(main())
@@ -114,7 +114,7 @@ def test_whoever_leaves_twice_does_not_let_others_in_before_the_run_is_stored() 
     async def main() -> None:
         async with housed() as house:
             session = await new(house)
-            halted = Halted(house.sessions.keeper, "keep")
+            halted = Halted(house.persistence, "describe_run")
             waited = asyncio.create_task(run(house, session, WRITES))
             await halted.reached.wait()
             live = await house.sessions.find(ANN, session)
@@ -155,8 +155,8 @@ def test_a_session_whose_run_could_not_be_stored_goes_on_from_the_run_before() -
 async def put_file(house: House, session: str) -> None:
     """As somebody does who writes a file into the session from outside."""
     changes = FileChanges(written=[FileEntry(path="/new", data=b"news")])
-    async with house.sessions.held(ANN, session) as live:
-        await house.store.write("acme", file_changes(session, changes, 1))
+    async with house.sessions.hold(ANN, session) as live:
+        await house.store.write("acme", to_store_changes(session, changes, 1))
         await house.sessions.apply(live, changes)
 
 
@@ -167,7 +167,7 @@ def test_files_that_came_while_a_run_waited_are_there_when_it_waits_again_and_is
             waiting = await run(house, session, "tools.refund(amount=50)\ntools.refund(amount=60)")
             await put_file(house, session)
             await decide(house, "approve")
-            assert (await house.runs.resume(ANN, waiting.id)).state == "waiting"
+            assert (await house.resumption.resume(ANN, waiting.id)).state == "waiting"
             assert await house.runs.cancel(ANN, waiting.id)
             here, stored = await trees(house, session)
             assert here == stored == {"/new": hashlib.sha256(b"news").hexdigest()}
@@ -185,7 +185,7 @@ def test_a_resumed_run_whose_resumer_leaves_still_waits_and_its_session_has_what
             waiting = await run(house, session, f"tools.refund(amount=50)\n{FOREVER}")
             await put_file(house, session)
             await decide(house, "approve")
-            resuming = asyncio.create_task(house.runs.resume(ANN, waiting.id))
+            resuming = asyncio.create_task(house.resumption.resume(ANN, waiting.id))
             while not till.paid:
                 await asyncio.sleep(0)
             resuming.cancel()

@@ -10,7 +10,7 @@ import pytest
 from gateway.capabilities.endpoints import EndpointSpec, check_spec
 from gateway.capabilities.mcp_http import connect_to
 from gateway.capabilities.mcp_servers import ServerSpec
-from gateway.capabilities.operator_sources import Equipment, guarded, load_equipment
+from gateway.capabilities.operator_sources import Equipment, load_equipment, make_egress
 from gateway.hooks.firing import Effect
 from gateway.records import Quotas
 from gateway.service import Service
@@ -38,7 +38,7 @@ def example(tmp_path: Path) -> Equipment:
 
 
 def test_the_equipment_file_in_the_manual_is_one_that_a_service_takes(example: Equipment) -> None:
-    egress = guarded(example)
+    egress = make_egress(example)
     for endpoint in example.endpoints:
         check_spec(endpoint)
     for server in example.servers:

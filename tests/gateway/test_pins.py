@@ -77,7 +77,7 @@ def test_a_run_that_is_approved_while_its_default_is_gone_goes_on() -> None:
             waiting = await ask(house, "tools.refund(amount=50)")
         async with housed(functions={"refund": till.functions["refund"]}, **kept) as house:
             await decide(house, "approve")
-            done = await house.runs.resume(ANN, waiting.id)
+            done = await house.resumption.resume(ANN, waiting.id)
             assert done.result is not None and done.result.result == {"paid": 50} and till.paid == [50]
 
     asyncio.run(main())

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateway.audit.buffer import KEPT_MAX, Trail
+from gateway.audit.buffer import KEPT_MAX, AuditBuffer
 from gateway.errors import Conflict, Forbidden, GatewayError, StoreFailed, TooMany, Unavailable, Unprocessable
 from gateway.policies.compiler import Compiler, RefusedPolicy, compile_here, policy_of
 from gateway.policies.deployments import Comparison, Deploy, Deployments, Question, Sources
@@ -98,7 +98,7 @@ def test_tm_pol_base_a_tenants_policy_must_narrow_the_operators_base() -> None:
     async def main() -> None:
         async with housed() as house:
             base = "policy platform v 1\n" + ALL + 'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
-            policies = Policies(house.store, nothing(), base=("platform", base))
+            policies = Policies(house.store, nothing(), audit=house.audit, compiler=Compiler(), base=("platform", base))
             try:
                 with pytest.raises(Unprocessable, match="must narrow platform"):
                     await activate(policies, {"p.hatch": NO_SHELL})
@@ -221,7 +221,7 @@ def test_tm_audit_loss_when_the_audit_cannot_be_written_nothing_more_is_decided(
             raise StoreFailed("STORE_FULL", "no space left")
 
     async def main() -> None:
-        trail = Trail(Full())
+        trail = AuditBuffer(Full())
         for number in range(KEPT_MAX):
             trail.note("acme", AppendAudit(at=number, kind="decision"))
         await trail.flush()
@@ -239,7 +239,7 @@ def test_a_refusal_names_its_rule_and_how_to_learn_more() -> None:
         async with housed() as house:
             session = await house.sessions.create(ANN, CreateSession())
             live = await house.sessions.find(ANN, session.id)
-            gate = await house.sessions.gate_of(live)
+            gate = await house.sessions.find_gate(live)
             with pytest.raises(GatewayError) as refused:
                 gate.require("fs.read", {"path": "/etc/passwd"})
             assert refused.value.error.hint == "decided by default; `hatchway policy explain` says why"

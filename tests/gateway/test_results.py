@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from gateway.runs.results import INTERRUPTED, hinted, interrupted
+from gateway.runs.results import INTERRUPTED, explain_limit, interrupt
 from sandbox.sessions.session import failure
 from sandbox.wire import DEFAULT_LIMITS, ErrorObject, RunResult, RunStatus, SessionLimits
 from sandbox.workers.interface import RunOutcome
@@ -36,20 +36,20 @@ def walled(wall_ms: int) -> SessionLimits:
 def test_a_run_that_met_a_limit_says_who_can_raise_it(
     asked: SessionLimits | None, most: SessionLimits, is_single: bool, hint: str
 ) -> None:
-    result = hinted(RunOutcome(result=failure(LATE)), asked, OWN, most, is_single=is_single).result
+    result = explain_limit(RunOutcome(result=failure(LATE)), asked, OWN, most, is_single=is_single).result
     assert result.error is not None and (result.error.hint, result.diagnostics[0].hint) == (hint, hint)
     assert result.status is RunStatus.TIMEOUT
 
 
 def test_an_error_that_is_of_no_limit_is_told_as_it_is() -> None:
     outcome = RunOutcome(result=failure(ErrorObject(code="TOOL_ERROR", message="no")))
-    assert hinted(outcome, None, OWN, walled(1)) is outcome
+    assert explain_limit(outcome, None, OWN, walled(1)) is outcome
 
 
 def test_only_a_program_that_was_ended_is_interrupted() -> None:
     done = RunOutcome(result=RunResult(status=RunStatus.OK, result=5))
-    assert interrupted(done) is done
+    assert interrupt(done) is done
     ended = failure(ErrorObject(code="CANCELLED", message="the run was cancelled"), stdout="said")
-    told = interrupted(RunOutcome(result=ended)).result
+    told = interrupt(RunOutcome(result=ended)).result
     assert (told.status, told.error, told.stdout) == (RunStatus.INTERRUPTED, INTERRUPTED, "said")
     assert [one.code for one in told.diagnostics] == ["INTERRUPTED"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from gateway.errors import Conflict, GatewayError, StoreFailed, TooMany, Unavail
 from gateway.policies.in_force import PolicyGone
 from gateway.records import Principal
 from gateway.runs import resumption
-from gateway.runs.resumption import Resumptions
+from gateway.runs.resumption import Resumption
 
 
 class Runs:
@@ -21,10 +22,9 @@ class Runs:
     def __init__(self, *ends: GatewayError | Callable[[], None]) -> None:
         self.ends = list(ends)
         self.asked: list[str] = []
-        self.waits = self
         self.rested: list[str] = []
 
-    async def rest(self, tenant: str, run_id: str) -> None:
+    async def close_feed(self, tenant: str, run_id: str) -> None:
         self.rested.append(f"{tenant} {run_id}")
 
     async def resume(self, principal: Principal, run_id: str) -> None:
@@ -33,6 +33,19 @@ class Runs:
         if isinstance(end, GatewayError):
             raise end
         end()
+
+
+class Waking(Resumption):
+    """Resumes the runs of above."""
+
+    def __init__(self, runs: Runs) -> None:
+        nothing_else: Any = None
+        suspension: Any = runs
+        super().__init__(*[nothing_else] * 5, suspension, nothing_else, nothing_else)
+        self._resumed = runs
+
+    async def resume(self, principal: Principal, run_id: str) -> Any:
+        await self._resumed.resume(principal, run_id)
 
 
 def nothing() -> None: ...
@@ -54,14 +67,14 @@ def test_what_may_pass_is_tried_again_and_said_once(
     runs = Runs(error, error, error, nothing)
 
     async def main() -> None:
-        going = Resumptions(runs)  # type: ignore[arg-type]
-        going.go_on("acme", "r1", "ann")
-        await going.settled()
+        going = Waking(runs)
+        going.schedule("acme", "r1", "ann")
+        await going.settle()
 
     with caplog.at_level(logging.WARNING, "hatchway.service"):
         asyncio.run(main())
     assert runs.asked == ["ann r1"] * 4
-    assert [one.getMessage() for one in caplog.records] == [f"the run r1 cannot go on yet: {error}"]
+    assert [one.getMessage() for one in caplog.records] == [f"the run r1 cannot be resumed yet: {error}"]
 
 
 @pytest.mark.parametrize("code", ["RUN_NOT_WAITING", "RUN_NOT_FOUND"])
@@ -69,9 +82,9 @@ def test_what_does_not_pass_is_not_tried_again(code: str) -> None:
     runs = Runs((Conflict if code == "RUN_NOT_WAITING" else GatewayError)(code, "no"), nothing)
 
     async def main() -> None:
-        going = Resumptions(runs)  # type: ignore[arg-type]
-        going.go_on("acme", "r1", "ann")
-        await going.settled()
+        going = Waking(runs)
+        going.schedule("acme", "r1", "ann")
+        await going.settle()
 
     asyncio.run(main())
     assert len(runs.asked) == 1 and runs.rested == ["acme r1"], "whoever watches it is told"
@@ -80,11 +93,11 @@ def test_what_does_not_pass_is_not_tried_again(code: str) -> None:
 def test_a_run_about_which_something_is_decided_while_it_goes_on_is_taken_up_again() -> None:
     async def main() -> None:
         runs = Runs()
-        going = Resumptions(runs)  # type: ignore[arg-type]
-        runs.ends = [lambda: going.go_on("acme", "r1", "ann"), nothing]
-        going.go_on("acme", "r1", "ann")
-        going.go_on("acme", "r2", "bob")
-        await going.settled()
+        going = Waking(runs)
+        runs.ends = [lambda: going.schedule("acme", "r1", "ann"), nothing]
+        going.schedule("acme", "r1", "ann")
+        going.schedule("acme", "r2", "bob")
+        await going.settle()
         assert sorted(runs.asked) == ["ann r1", "ann r1", "bob r2"]
 
     asyncio.run(main())
@@ -95,12 +108,12 @@ def test_a_decision_ends_the_pause_before_the_next_attempt(monkeypatch: pytest.M
 
     async def main() -> None:
         runs = Runs(PolicyGone(), nothing)
-        going = Resumptions(runs)  # type: ignore[arg-type]
-        going.go_on("acme", "r1", "ann")
+        going = Waking(runs)
+        going.schedule("acme", "r1", "ann")
         while not runs.asked:
             await asyncio.sleep(0)
-        going.go_on("acme", "r1", "ann")
-        await going.settled()
+        going.schedule("acme", "r1", "ann")
+        await going.settle()
         assert len(runs.asked) == 2
 
     asyncio.run(main())

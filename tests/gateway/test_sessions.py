@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gateway.clock import now_ms
 from gateway.errors import Conflict, Forbidden, GatewayError, NotFound, StoreFailed, Unavailable
 from gateway.lifecycle.crash_recovery import settle_interrupted
 from gateway.policies.pinned_defaults import KIND
@@ -55,8 +56,8 @@ def test_an_evicted_session_thaws_with_everything_it_had() -> None:
         async with housed() as house:
             session = await new(house)
             await run(house, session, "def f(n):\n    yield from range(n)\ng = f(9); next(g); open('a', 'w').write('1')")
-            assert await house.sessions.crowd.evict_all() == 1
-            assert house.sessions.crowd.count == 0
+            assert await house.sessions.eviction.evict_all() == 1
+            assert house.sessions.eviction.count == 0
             assert await value(house, session, "(next(g), open('a').read())") == [1, "1"]
 
     asyncio.run(main())
@@ -236,10 +237,10 @@ def test_runs_under_way_when_the_service_died_are_interrupted() -> None:
         async with housed(store=store, keys=keys) as house:
             session = await new(house)
             started = await house.runs.start(ANN, session, RunBody(code="1"))
-            await asyncio.gather(*house.runs._tasks)
+            await asyncio.gather(*house.runs.active.tasks)
         await store.write("acme", [PutRun(run=started)])  # as it was when the service died
         async with housed(store=store, keys=keys) as house:
-            assert await settle_interrupted(house.store, "acme") == 1
+            assert await settle_interrupted(house.store, "acme", now_ms()) == 1
             done = await house.runs.get(ANN, started.id)
             assert done.result is not None and done.result.status.value == "interrupted"
             last = (await store.audit("acme"))[-1]
@@ -256,7 +257,7 @@ def test_a_policy_that_denies_is_told_and_written_down() -> None:
             with pytest.raises(GatewayError, match="no shell here"):
                 await run(house, session, "echo hi", language=Language.SHELL)
             assert await value(house, session, "1") == 1
-            await house.policies.trail.flush()
+            await house.audit.flush()
             found = [one.data for one in await house.store.audit("acme", limit=100) if one.kind == "decision"]
             assert [one["verdict"] for one in found if one["event"] == "run"] == ["deny"]
             (ran,) = [one.data for one in await house.store.audit("acme", limit=100) if one.kind == "run"]

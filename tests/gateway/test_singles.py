@@ -63,7 +63,7 @@ def test_a_single_run_that_somebody_is_at_is_not_waited_for_and_a_fork_does_not_
         async with housed() as house:
             held, parent = await single(house), await single(house)
             await allow_sessions(house, 2)
-            async with house.sessions.held(ANN, held):
+            async with house.sessions.hold(ANN, held):
                 with pytest.raises(TooMany):
                     await house.snapshots.fork(ANN, parent)
                 assert await sessions(house) == {held, parent}
@@ -79,18 +79,18 @@ def test_a_single_run_that_somebody_is_at_is_not_waited_for_and_a_fork_does_not_
     asyncio.run(main())
 
 
-def test_a_run_keeps_the_time_at_which_it_was_asked_for_and_pages_miss_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_keeps_the_time_at_which_it_was_asked_for_and_pages_miss_none() -> None:
     ticks = itertools.count(1_000, 1_000)
-    monkeypatch.setattr("gateway.runs.turn.now_ms", lambda: next(ticks))
 
     async def main() -> None:
         async with housed() as house:
+            house.runs._clock_ms = lambda: next(ticks)
             session = await new(house)
             live = await house.sessions.find(ANN, session)
             async with live.lock:
                 started = [await house.runs.start(ANN, session, RunBody(code="1")) for _ in range(3)]
                 page = await house.store.runs("acme", limit=1)
-            await asyncio.gather(*house.runs._tasks)
+            await asyncio.gather(*house.runs.active.tasks)
             rest = await house.store.runs("acme", after=page.next)
             assert [one.id for one in (*page, *rest)] == [one.id for one in reversed(started)]
             for told in started:

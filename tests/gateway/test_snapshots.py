@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gateway.clock import now_ms
 from gateway.errors import Conflict, Forbidden, GatewayError
 from gateway.lifecycle.crash_recovery import settle_forks
 from gateway.records import Principal, Session
@@ -133,7 +134,7 @@ def test_a_snapshot_goes_when_its_sessions_have_heaps_of_their_own_and_they_go_o
             durable, idle = await new(house, template="tools", durable=True), await new(house, template="tools")
             for session in (durable, idle):
                 await run(house, session, "x += 1; open('kept.txt', 'w').write('kept')")
-            await house.sessions.evict(await house.sessions.find(ANN, idle))
+            await house.persistence.evict(await house.sessions.find(ANN, idle))
             await house.snapshots.delete(ANN, template.id)
             assert await value(house, idle, "x") == 42
         async with housed(store=store, keys=keys) as house:
@@ -287,13 +288,13 @@ def test_of_forks_that_were_broken_off_none_stays_but_what_was_used(reached: int
             assert there == names[:reached]
             if reached > 1:
                 await run(house, "f1", "x = 7")
-        assert await settle_forks(store, "acme") == (1 if reached == 1 else 2)
-        assert await settle_forks(store, "acme") == 0
+        assert await settle_forks(store, "acme", now_ms()) == (1 if reached == 1 else 2)
+        assert await settle_forks(store, "acme", now_ms()) == 0
         async with housed(store=store, keys=keys) as house:
             left = [name for name in names if await store.session("acme", name)]
             assert left == ([] if reached == 1 else ["f1"])
             forks = await house.snapshots.fork(ANN, session, [name for name in names if name not in left])
-            assert await settle_forks(store, "acme") == 0
+            assert await settle_forks(store, "acme", now_ms()) == 0
             assert [await value(house, fork.id, "x") for fork in forks] == [1] * len(forks)
 
     asyncio.run(main())
@@ -307,7 +308,7 @@ def test_forks_of_which_one_cannot_be_made_are_none() -> None:
             with pytest.raises(Conflict):
                 await house.snapshots.fork(ANN, session, ["f0", "f1", taken, "f3"])
             assert [name for name in ("f0", "f1", "f2", "f3") if await house.store.session("acme", name)] == ["f2"]
-            assert await settle_forks(house.store, "acme") == 0 and await house.store.session("acme", "f2") is not None
+            assert await settle_forks(house.store, "acme", now_ms()) == 0 and await house.store.session("acme", "f2") is not None
 
     asyncio.run(main())
 
@@ -335,7 +336,7 @@ def test_a_tenants_templates_do_not_wait_for_another_tenant() -> None:
         async with housed() as house:
             made = await house.sessions.create(EVE, CreateSession())
             await house.snapshots.take(EVE, made.id, "warm", template=True)
-            async with asyncio.timeout(30), house.sessions.templating("acme"):
+            async with asyncio.timeout(30), house.sessions.lock_templates("acme"):
                 assert (await house.sessions.create(EVE, CreateSession(template="warm"))).template == "warm"
 
     asyncio.run(main())

@@ -54,7 +54,7 @@ async def said(service: Service, run_id: str) -> None:
 
 
 async def records(service: Service, run_id: str) -> list[AuditRecord]:
-    await service.policies.trail.flush()
+    await service.audit.flush()
     found = await service.store.audit("acme", limit=200)
     return [one for one in found if run_id in (one.subject, one.data.get("run"))]
 
@@ -102,8 +102,8 @@ def test_a_run_that_its_worker_does_not_end_is_interrupted_when_the_worker_is_go
             worker.run = run  # type: ignore[method-assign]
             started = await house.runs.start(ANN, session, RunBody(code="1"))
             await begun.wait()
-            interrupting = asyncio.create_task(house.runs.interrupt(60))
-            while not (stop := house.runs._stops.get("acme", started.id)) or not stop.is_asked:
+            interrupting = asyncio.create_task(house.runs.active.interrupt(60))
+            while not (stop := house.runs.active.get("acme", started.id)) or not stop.is_asked:
                 await asyncio.sleep(0)
             gone.set()
             await interrupting
@@ -141,7 +141,7 @@ def test_whoever_waits_for_an_interrupted_run_is_answered_and_whoever_watches_on
         head = b"GET /v1/runs/%s/events" % begun.id.encode()
         watching = asyncio.create_task(answer(server.port, head, secret, b"", shown))
         await shown.wait()
-        while len(service.runs._stops._under_way) < 2:
+        while len(service.runs.active._under_way) < 2:
             await asyncio.sleep(0.001)
         await server.stop()
         told, seen = await waiting, await watching
@@ -158,7 +158,7 @@ def test_a_run_that_somebody_waits_for_raises_and_is_there_as_interrupted() -> N
             halted = Halted(house.hooks, "fire")
             waited = asyncio.create_task(house.runs.run(ANN, session, RunBody(code="1")))
             await halted.reached.wait()
-            await house.runs.interrupt(60)
+            await house.runs.active.interrupt(60)
             with pytest.raises(Unavailable, match="the service stopped while this ran") as raised:
                 await waited
             assert raised.value.code == "INTERRUPTED"
@@ -177,10 +177,10 @@ def test_a_run_that_was_approved_and_had_not_begun_to_go_on_waits_for_the_next_s
             session = await new(house)
             waits = await house.runs.run(ANN, session, RunBody(code="tools.refund(amount=50)"))
             await decide(house, "approve")
-            halted = Halted(house.sessions, "gate_of")
-            going_on = asyncio.create_task(house.runs.resume(ANN, waits.id))
+            halted = Halted(house.sessions, "find_gate")
+            going_on = asyncio.create_task(house.resumption.resume(ANN, waits.id))
             await halted.reached.wait()
-            await house.runs.interrupt(60)
+            await house.runs.active.interrupt(60)
             with pytest.raises(Unavailable, match="shutting down"):
                 await going_on
             assert (await house.runs.get(ANN, waits.id)).state == "waiting"

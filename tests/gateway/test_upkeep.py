@@ -12,8 +12,9 @@ import msgspec
 from gateway.clock import now_ms
 from gateway.configuration import Configuration
 from gateway.egress import Egress
+from gateway.events import Listeners
 from gateway.ids import ONCE, uuid7
-from gateway.lifecycle.retention import Upkeep, retention_of
+from gateway.lifecycle.retention import Upkeep, read_rules
 from gateway.records import Principal
 from gateway.registry.registries import Registries, open_registries
 from gateway.registry.wire import EMBEDDED_RUNTIME, RunAccepted, SpawnRequest, StopRequest, WorkspaceCompanion
@@ -43,6 +44,7 @@ class Kept(msgspec.Struct):
     upkeep: Upkeep
     registry: Registries
     watch: Watch
+    listeners: Listeners
 
     async def sessions(self) -> set[str]:
         return {one.id for one in await self.house.store.sessions("acme")}
@@ -54,9 +56,9 @@ async def keeping(*rules: str, **more: Any) -> AsyncIterator[Kept]:
         watch, vault = Watch(), Vault(house.store, house.keys)
         registry = open_registries(house.store, house.sessions, house.runs, vault, Egress(), watch.now_ms)
         try:
-            upkeep = Upkeep(house.store, house.sessions, registry, house.policies, watch.now_ms)
-            upkeep.rules = Retention(idle_sessions_ms=90 * DAY_MS)
-            yield Kept(house, upkeep, registry, watch)
+            rules, listeners = Retention(idle_sessions_ms=90 * DAY_MS), Listeners()
+            upkeep = Upkeep(house.store, house.sessions, registry, house.policies, watch.now_ms, rules, listeners)
+            yield Kept(house, upkeep, registry, watch, listeners)
         finally:
             await registry.close()
 
@@ -119,7 +121,7 @@ def test_what_went_is_counted_and_audited_under_the_name_of_whoever_let_it_go() 
     async def main() -> None:
         async with keeping() as kept:
             told: list[tuple[str, int]] = []
-            kept.upkeep.on_collected = lambda kind, count: told.append((kind, count))
+            kept.listeners.collected.append(lambda kind, count: told.append((kind, count)))
             await new(kept.house, id="idle")
             kept.watch.ahead_ms = LATER_MS
             assert await kept.upkeep.collect("acme", "tom") == Collected(sessions=1, decisions=1)
@@ -189,5 +191,5 @@ def test_an_old_worker_goes_if_it_was_stopped_and_takes_its_session_with_it() ->
 def test_without_a_word_from_the_operator_no_session_and_no_saved_snapshot_goes_by_age() -> None:
     rules = Retention()
     assert (rules.idle_sessions_ms, rules.unlabelled_snapshots_ms) == (None, None)
-    configured = retention_of(Configuration())
+    configured = read_rules(Configuration())
     assert (configured.idle_sessions_ms, configured.unlabelled_snapshots_ms) == (None, None)

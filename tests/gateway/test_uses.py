@@ -13,7 +13,7 @@ import pytest
 from gateway.records import Quotas, Run, Tenant
 from gateway.runs.approvals import Decide
 from gateway.runs.runs import RunBody
-from gateway.service import Service
+from gateway.service import Service, Settings
 from gateway.sessions.sessions import CreateSession
 from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
@@ -62,7 +62,7 @@ async def shop(folder: Path, hook: str, moment: str = "before run") -> AsyncIter
     (folder / "look.py").write_text(hook)
     store = MemoryStore()
     await store.write("acme", [PutTenant(tenant=Tenant(id="acme", quotas=Quotas(), created_at=1, updated_at=1))])
-    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), default=str(folder / "shop.hatch"))
+    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), Settings(policy=str(folder / "shop.hatch")))
     made = Shop(service)
     amount = {"type": "integer", "minimum": 0, "maximum": 100}
     schema = {"type": "object", "properties": {"amount": amount}, "required": ["amount"]}
@@ -116,10 +116,10 @@ def test_tm_appr_replay_a_hook_does_not_use_what_was_approved_for_a_run(tmp_path
             (asked,) = (await made.service.store.approvals("acme", pending=True)).items
             await made.service.approvals.decide(BOB, asked.id, Decide(decision="approve"))
             live = await made.service.sessions.find(ANN, session)
-            _, answer, _ = made.service.uses.of(live.record, ["refund"])
+            _, answer, _ = made.service.hook_calls.open(live.record, ["refund"])
             reply = await answer("refund", [], {"amount": 50})
             assert reply.error is not None and reply.error.code == "PERMISSION_DENIED"
-            done = await made.service.runs.resume(ANN, waiting.id)
+            done = await made.service.resumption.resume(ANN, waiting.id)
             assert done.result is not None and done.result.result == 50 and made.refunded == [50]
 
     asyncio.run(main())
@@ -132,7 +132,7 @@ def test_a_hook_uses_what_is_approved_always(tmp_path: Path) -> None:
             waiting = await made.run(session, "tools.refund(amount=50)")
             (asked,) = (await made.service.store.approvals("acme", pending=True)).items
             await made.service.approvals.decide(BOB, asked.id, Decide(decision="approve_always"))
-            await made.service.runs.resume(ANN, waiting.id)
+            await made.service.resumption.resume(ANN, waiting.id)
             await made.run(session, "1")
             assert made.refunded == [50, 50]
 

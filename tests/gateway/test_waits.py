@@ -28,7 +28,7 @@ def test_a_waiting_run_survives_a_restart_of_everything_but_the_store() -> None:
             run = await ask(house, "kept = [1, 2, 3]\n(kept, tools.refund(amount=50))")
         async with housed(RULES, TESTS, functions=till.functions, store=store, keys=keys) as house:
             await decide(house, "approve")
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             assert run.result is not None and run.result.result == [[1, 2, 3], {"paid": 50}]
             assert till.paid == [50]
 
@@ -72,7 +72,7 @@ def test_a_run_that_waited_is_judged_and_answered_as_it_was_asked_for() -> None:
             session = await house.sessions.create(ANN, CreateSession())
             run = await house.runs.run(ANN, session.id, RunBody(code="tools.refund(amount=50)", return_snapshot=True))
             await decide(house, "approve")
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             assert run.result is not None and run.result.status is RunStatus.OK
             assert run.result.snapshot_id is not None
             assert await house.store.snapshot("acme", run.result.snapshot_id) is not None
@@ -96,7 +96,7 @@ def test_a_run_whose_session_went_over_to_a_policy_that_refuses_it_does_not_go_o
             await activate(house.policies, {"p.hatch": text}, tools=tools)
             operator = Principal(tenant="acme", role="operator", user="op")
             await house.sessions.update(operator, run.session_id, repin=True)
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             assert run.state == "finished" and run.result is not None
             assert run.result.status is RunStatus.PERMISSION_DENIED and till.paid == []
 
@@ -112,7 +112,7 @@ def test_files_written_before_and_during_the_wait_are_there_after_it() -> None:
                 "acme", [PutFile(session_id=run.session_id, path="/sent.txt", id=uuid7(), content=b"2", at=1)]
             )
             await decide(house, "approve")
-            run = await house.runs.resume(ANN, run.id)
+            run = await house.resumption.resume(ANN, run.id)
             after = await ask(house, "(open('own.txt').read(), open('sent.txt').read())", run.session_id)
             assert after.result is not None and after.result.result == ["1", "2"]
 
@@ -128,7 +128,7 @@ def test_a_session_whose_run_waits_is_forked_and_saved_as_it_was_before_that_run
             await ask(house, "x = 1; open('a.txt', 'w').write('a')", session)
             waiting = await ask(house, "x = 2; open('a.txt', 'w').write('b')\n(x, tools.refund(amount=50))", session)
             if meanwhile == "evicted":
-                await house.sessions.evict(await house.sessions.find(ANN, session))
+                await house.persistence.evict(await house.sessions.find(ANN, session))
             (fork,) = await house.snapshots.fork(ANN, session)
             saved = await house.snapshots.take(ANN, session)
             restored = await house.snapshots.restore(ANN, saved.id)
@@ -137,7 +137,7 @@ def test_a_session_whose_run_waits_is_forked_and_saved_as_it_was_before_that_run
                 assert found.result is not None and found.result.result == [1, "a"]
                 assert found.result.diagnostics == []
             await decide(house, "approve")
-            done = await house.runs.resume(ANN, waiting.id)
+            done = await house.resumption.resume(ANN, waiting.id)
             assert done.result is not None and done.result.result == [2, {"paid": 50}]
             after = await ask(house, "(x, open('a.txt').read())", session)
             assert after.result is not None and after.result.result == [2, "b"]

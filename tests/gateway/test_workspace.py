@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from gateway.capabilities.session_files import ToolFiles
+from gateway.capabilities.session_files import SessionFiles
+from gateway.clock import now_ms
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed
 from gateway.files.files import Files
-from gateway.files.governed_files import Workspace
+from gateway.files.governed_files import GovernedFiles
 from gateway.files.values import Values
 from gateway.records import InitialFile
 from gateway.runs.runs import RunBody
@@ -42,9 +43,9 @@ async def shell(house: House, session: str, code: str) -> str:
     return done.result.stdout
 
 
-async def opened(house: House) -> tuple[Workspace, str]:
+async def opened(house: House) -> tuple[GovernedFiles, str]:
     session = await house.sessions.create(ANN, CreateSession())
-    return Workspace(Files(house.store), house.sessions), session.id
+    return GovernedFiles(Files(house.store), house.sessions), session.id
 
 
 def test_a_file_written_over_the_api_is_there_for_the_next_run_and_back() -> None:
@@ -89,7 +90,7 @@ def test_the_policy_decides_about_every_access() -> None:
             ):
                 with pytest.raises(Forbidden):
                     await refused
-            await house.policies.trail.flush()
+            await house.audit.flush()
             denied = [one for one in await house.store.audit("acme", limit=200) if one.data.get("verdict") == "deny"]
             assert len(denied) == 5
 
@@ -267,7 +268,7 @@ def test_values_are_kept_listed_without_contents_and_forgotten() -> None:
     async def main() -> None:
         async with housed() as house:
             session = (await house.sessions.create(ANN, CreateSession())).id
-            values = Values(house.store, house.sessions)
+            values = Values(house.store, house.sessions, now_ms)
             await values.put(ANN, session, "b", b"2")
             await values.put(ANN, session, "a", b"1")
             assert [one.key for one in (await values.page(ANN, session)).items] == ["a", "b"]
@@ -293,7 +294,7 @@ def test_files_that_a_tool_wrote_are_stored_with_the_run_and_not_without_it() ->
         functions = {"save": ({"path": text, "text": text}, save)}
         rules = RULES + "allow save"
         async with housed(rules, TESTS + ' save { path "x", text "y" } => allow', functions=functions) as house:
-            tool_files = ToolFiles(Files(house.store))
+            tool_files = SessionFiles(Files(house.store))
             held = house.catalogue.find("acme", "save")
 
             async def write(caller: Any, args: list[Any], kwargs: dict[str, Any]) -> str:
@@ -320,7 +321,7 @@ def test_the_audit_says_who_did_what_to_which_file() -> None:
             await files.write(BOB, session, "payroll.csv", b"1")
             await files.read_bytes(BOB, session, "payroll.csv")
             await files.delete(BOB, session, "payroll.csv")
-            await house.policies.trail.flush()
+            await house.audit.flush()
             found = [one for one in await house.store.audit("acme", limit=200) if one.data.get("path")]
             assert [(one.actor, one.data["event"], one.data["operation"], one.data["path"]) for one in found] == [
                 ("bob", "fs.write", "write", "/workspace/payroll.csv"),

@@ -76,13 +76,13 @@ def operations(service: Service) -> list[Operation]:
         return found
 
     async def decide_approval(call: Call) -> Approval:
-        return await service.decide(call.principal, call.path["approval_id"], call.body)
+        return await service.resumption.decide(call.principal, call.path["approval_id"], call.body)
 
     async def decide_tool_approval(call: Call) -> Approval:
         asked: ToolApproval = call.body
         found = await _asked_about(service, call.principal.tenant, call.path["session_id"], asked.approval_id)
         said = asked.said()
-        return found if said is None else await service.decide(call.principal, found.id, said)
+        return found if said is None else await service.resumption.decide(call.principal, found.id, said)
 
     path, tag = "/v1/approvals", "approvals"
     one = path + "/{approval_id}"

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from gateway.errors import NotFound, Unavailable
 from gateway.events import Event
 from gateway.http.api.operation import Answer, Call, Events, Live, Operation
 from gateway.http.api.pagination import Page, PageQuery, make_cursor
 from gateway.http.api.sse import resume_after
-from gateway.ids import single_id
-from gateway.records import InitialFile, Principal, Run, Session
-from gateway.runs.results import INTERRUPTED
+from gateway.records import Principal, Run
 from gateway.runs.runs import RunBody
-from gateway.sessions.sessions import CreateSession
-from sandbox.engine.limits import MOST
-from sandbox.wire import DEFAULT_LIMITS, Language
+from gateway.runs.single_runs import OneShot
 
 if TYPE_CHECKING:
     from gateway.service import Service
@@ -45,14 +38,6 @@ class LiveQuery(msgspec.Struct, frozen=True, kw_only=True):
     after: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
-class OneShot(RunBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A run in a session of its own, which is gone afterwards; if the run waits for an approval, is interrupted, or nobody waits
-    for it, a while after it has ended, so that it can be looked at."""
-
-    template: str | None = None
-    files: list[InitialFile] = []
-
-
 class LiveMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a client may say on a run's WebSocket."""
 
@@ -68,17 +53,15 @@ class Cancelled(msgspec.Struct, frozen=True):
 def operations(service: Service) -> list[Operation]:
     async def run_in_session(call: Call) -> Answer | Events:
         session_id, mode = call.path["session_id"], call.query.mode
-        session = await service.sessions.get(call.principal, session_id)
-        service.readiness.require(call.body.language or session.language)
         if mode == "wait" and "text/event-stream" not in call.headers.get("accept", ""):
             return Answer(await service.runs.run(call.principal, session_id, call.body))
         return await _begin(service, call, session_id, call.body)
 
     async def run_once(call: Call) -> Answer | Events:
-        session = await _session_for(service, call.principal, call.body)
         if call.query.mode == "wait" and "text/event-stream" not in call.headers.get("accept", ""):
-            return Answer(await _run_once(service, call.principal, session, _body_of(call.body)))
-        return await _begin(service, call, session.id, _body_of(call.body))
+            return Answer(await service.single_runs.run(call.principal, call.body))
+        session, body = await service.single_runs.prepare(call.principal, call.body)
+        return await _begin(service, call, session.id, body)
 
     async def list_runs(call: Call) -> Page[Run]:
         asked: RunsQuery = call.query
@@ -144,40 +127,3 @@ async def _begin(service: Service, call: Call, session_id: str, body: RunBody) -
     if call.query.mode == "async":
         return Answer(begun, 202, {"location": f"/v1/runs/{begun.id}"})
     return Events(_events(service, call.principal, begun.id, 0))
-
-
-async def _run_once(service: Service, principal: Principal, session: Session, body: RunBody) -> Run:
-    is_kept = False
-    try:
-        done = await service.runs.run(principal, session.id, body)
-        is_kept = done.state == "waiting"
-        return done
-    except Unavailable as refused:
-        is_kept = refused.code == INTERRUPTED.code
-        raise
-    finally:
-        if not is_kept:
-            with contextlib.suppress(NotFound):  # another session may have needed its room by now
-                await asyncio.shield(service.sessions.delete(principal, session.id))
-
-
-async def _session_for(service: Service, principal: Principal, asked: OneShot) -> Session:
-    """With the limits that the request asks for: under no others could it run for longer than the default."""
-    language = asked.language or Language.PYTHON
-    service.readiness.require(language)
-    limits = asked.limits
-    if limits is None and asked.timeout_ms is not None and asked.timeout_ms > DEFAULT_LIMITS.wall_ms:
-        limits = msgspec.structs.replace(DEFAULT_LIMITS, wall_ms=min(asked.timeout_ms, MOST.wall_ms))
-    wanted = CreateSession(id=single_id(), language=language, limits=limits, template=asked.template)
-    session = await service.sessions.create(principal, wanted)
-    try:
-        for file in asked.files:
-            await service.workspace.seed(principal, session.id, file)
-    except BaseException:
-        await asyncio.shield(service.sessions.delete(principal, session.id))
-        raise
-    return session
-
-
-def _body_of(asked: OneShot) -> RunBody:
-    return RunBody(**{name: getattr(asked, name) for name in RunBody.__struct_fields__})

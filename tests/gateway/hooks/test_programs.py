@@ -9,10 +9,10 @@ import pytest
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
 from gateway.hooks.executors.ports import ExecutorOpts
+from gateway.hooks.jobs import to_worker
 from gateway.hooks.outputs import Allow, Block, Error
 from gateway.hooks.payloads import Occasion, make_payload
 from gateway.hooks.specs import UserHookSpec, check_specs, from_policy
-from gateway.hooks.worker_jobs import file_changes
 from policy.model.decisions import HookCall
 from sandbox.capabilities.registry import Capability
 from sandbox.workers.interface import CallReply
@@ -145,7 +145,7 @@ def test_files_of_a_hook_that_succeeded_are_returned_and_can_be_kept(stage: Stag
     assert (changes.directories, changes.removed) == (("/workspace/a", "/workspace/a/b"), ("/workspace/gone.txt",))
     assert changes.links == {"/workspace/link": "old.txt"}
     assert stage.files()["/workspace/old.txt"] == "old", "nothing is kept until the caller says so"
-    stage.apply(file_changes(changes))
+    stage.apply(to_worker(changes))
     assert stage.run("cat a/b/n.txt link; ls").stdout == "new\nchanged\na\nlink\nold.txt\nsame.txt\n"
 
 
@@ -203,7 +203,7 @@ def test_no_dispatcher_and_no_session_are_errors_in_plain_words(stage: Stage) ->
     for kind in ("bash", "python"):
         fired = stage.fire("pre_tool_use", {"executor": {"type": kind, "command": "1"}}, executors=unwired)
         assert fired.outcomes[0].reason == f"{kind} hook executor has no dispatcher; runtime did not wire it"
-    payload = make_payload(Occasion(event=HookEvent.PRE_TOOL_USE, session_id="other", data={}), "user:x", {})
+    payload = make_payload(Occasion(event=HookEvent.PRE_TOOL_USE, session_id="other", data={}), "user:x", {}, 0)
     assert run(stage, stage.executors, bash("true"), payload) == Error("the session 'other' is not open here")
 
 
@@ -212,7 +212,7 @@ def test_an_executor_never_raises_whatever_its_ports_do(stage: Stage) -> None:
         async def run(self, session_id: str, job: object) -> Any:
             raise RuntimeError("the worker died")
 
-    payload = make_payload(Occasion(event=HookEvent.PRE_TOOL_USE, session_id="s1", data={}), "user:x", {})
+    payload = make_payload(Occasion(event=HookEvent.PRE_TOOL_USE, session_id="s1", data={}), "user:x", {}, 0)
     assert run(stage, Executors(forks=Broken()), bash("true"), payload) == Error("the worker died")
 
 

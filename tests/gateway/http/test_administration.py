@@ -223,7 +223,7 @@ def test_patches_that_come_at_once_all_hold(tmp_path: Path) -> None:
 def test_tm_store_remains_a_tenant_that_is_changed_while_it_is_deleted_stays_deleted(tmp_path: Path) -> None:
     async def test(house: House) -> None:
         tenancy, gone, read = house.service.tenancy, asyncio.Event(), asyncio.Event()
-        get, deleted = tenancy.get, tenancy.on_deleted
+        get = tenancy.get
         assert (await house.ask("POST", "/v1/tenants", {"id": "brief"}, role="admin")).status == 201
 
         async def slow(tenant_id: str) -> Tenant:
@@ -236,10 +236,9 @@ def test_tm_store_remains_a_tenant_that_is_changed_while_it_is_deleted_stays_del
 
         async def told(principal: Principal, tenant_id: str) -> None:
             gone.set()
-            if deleted is not None:
-                await deleted(principal, tenant_id)
 
-        tenancy.get, tenancy.on_deleted = slow, told  # type: ignore[method-assign]
+        tenancy.get = slow  # type: ignore[method-assign]
+        house.service.listeners.tenant_deleted.insert(0, told)
         changing = asyncio.create_task(house.ask("PATCH", "/v1/tenants/brief", {"name": "here"}, role="admin"))
         await read.wait()
         assert (await house.ask("DELETE", "/v1/tenants/brief", role="admin")).status == 204

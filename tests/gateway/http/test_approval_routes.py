@@ -79,11 +79,11 @@ def test_whoever_comes_to_watch_right_after_a_decision_sees_the_rest(tmp_path: P
     async def test(house: House) -> None:
         await deploy(house)
         run_id = await waiting(house, "s1", f"console.log('before'); {CODE}")
-        feeds = house.service.runs._feeds
+        feeds = house.service.runs.active.feeds
         last = feeds._feeds["acme", run_id].next - 1
         if not is_remembered:
             feeds.forget("acme")
-        async with house.service.sessions.held(Principal(tenant="acme"), "s1"):  # so that it cannot go on yet
+        async with house.service.sessions.hold(Principal(tenant="acme"), "s1"):  # so that it cannot go on yet
             assert (await decide(house, "s1", "approve")).status == 200
             watching = asyncio.create_task(house.ask("GET", f"/v1/runs/{run_id}/events", last_event_id=str(last)))
             for _ in range(20):

@@ -118,14 +118,14 @@ def test_tm_store_remains_runs_that_wait_for_their_turn_end_with_their_tenant(tm
         await first.done("POST", "/v1/sessions", {"id": "s", **JAVASCRIPT})
         async with house.service.scheduler.slot("reborn", Quotas(concurrent_runs=1)):
             await first.done("POST", "/v1/sessions/s/runs?mode=async", {"code": "globalThis.x = 1"})
-            house.service.policies.trail.note("reborn", AppendAudit(at=1, kind="late", actor="first", subject="s"))
+            house.service.audit.note("reborn", AppendAudit(at=1, kind="late", actor="first", subject="s"))
             await end(house)
             second = await bear(house)
             await second.done("POST", "/v1/sessions", {"id": "s", **JAVASCRIPT})
         ran = await second.done("POST", "/v1/sessions/s/runs", {"code": "typeof x"})
         assert ran["result"]["result"] == "undefined"
         assert [one["id"] for one in (await second.done("GET", "/v1/runs"))["items"]] == [ran["id"]]
-        await house.service.policies.trail.flush()
+        await house.service.audit.flush()
         audit = (await second.done("GET", "/v1/audit"))["items"]
         assert audit[0]["kind"] == "tenant.create" and "late" not in [one["kind"] for one in audit]
 

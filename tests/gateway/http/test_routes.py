@@ -201,8 +201,8 @@ def test_what_retention_would_forget_is_shown_forgotten_and_counted(tmp_path: Pa
 
 
 def test_what_is_old_goes_by_itself_and_a_failure_does_not_end_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.service._FIRST_COLLECT_SECONDS", 0.0)
-    monkeypatch.setattr("gateway.service._COLLECT_SECONDS", 0.001)
+    monkeypatch.setattr("gateway.lifecycle.maintenance._FIRST_COLLECT_SECONDS", 0.0)
+    monkeypatch.setattr("gateway.lifecycle.maintenance._COLLECT_SECONDS", 0.001)
 
     async def test(house: House) -> None:
         upkeep, failed = house.service.upkeep, asyncio.Event()

@@ -197,7 +197,7 @@ def test_a_turn_that_waits_for_an_approval_goes_on_when_it_is_given_and_ends_whe
             first = await say(runtime, worker, "tools.refund(amount=50)")
             run_id = await waiting(house)
             await decide(house, "approve", BOB)
-            await house.runs.resume(ANN, run_id)
+            await house.resumption.resume(ANN, run_id)
             assert (await until(runtime, worker, "turn", sequence=first)).data["status"] == "ok"
             assert till.paid == [50]
             second = await say(runtime, worker, "tools.refund(amount=60)")

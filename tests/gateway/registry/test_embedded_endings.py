@@ -80,7 +80,7 @@ def test_a_worker_goes_on_after_the_gateway_died_and_says_what_was_interrupted()
             await asyncio.wait((lost,))
             for run in (await house.store.runs("acme")).items:
                 await house.runs.cancel(ANN, run.id)
-            await house.runs.drain()
+            await house.runs.active.drain()
 
     asyncio.run(main())
 

@@ -63,7 +63,7 @@ def test_a_turn_that_waited_when_the_gateway_stopped_goes_on_and_is_told(is_look
             if is_looked_at:
                 assert await left.said() == []
             await decide(left.house, "approve", BOB)
-            await left.house.runs.resume(ANN, left.run_id)
+            await left.house.resumption.resume(ANN, left.run_id)
             ended = await until(left.runtime, left.worker, "turn", sequence=left.sequence)
             assert ended.data == {"sequence": left.sequence, "status": "ok", "run_id": left.run_id}
             assert await left.said() == ["50"] and left.till.paid == [50]
@@ -111,7 +111,7 @@ def test_inputs_that_stood_behind_a_turn_that_waits_are_interrupted_and_it_is_no
             async with asyncio.timeout(60):
                 assert (await until(second, worker, "turn", sequence=behind)).data["status"] == "interrupted"
                 await decide(house, "approve", BOB)
-                await house.runs.resume(ANN, run_id)
+                await house.resumption.resume(ANN, run_id)
                 assert (await until(second, worker, "turn", sequence=waits)).data["status"] == "ok"
             await second.close()
 

@@ -53,7 +53,7 @@ async def hook(house: House, name: str, event: str, command: str, **more: Any) -
 
 
 async def audited(house: House, kind: str) -> list[dict[str, Any]]:
-    await house.service.policies.trail.flush()
+    await house.service.audit.flush()
     return [{"actor": one.actor, "subject": one.subject, **one.data} for one in await _records(house) if one.kind == kind]
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 import pytest
 
 from gateway.errors import Conflict
+from gateway.records import Record
 from gateway.stores.changes import (
     ABSENT,
     DeleteSession,
@@ -43,6 +47,29 @@ def test_sessions_come_in_pages_in_order_and_each_once(engine: Engine) -> None:
             if after is None:
                 break
         assert found == names and pages == 3
+
+    engine.run(scenario)
+
+
+class SessionOfBefore(Record, frozen=True, kw_only=True):
+    """A session as versions without `is_used` stored it."""
+
+    id: str
+    tenant: str = "t1"
+    head: str | None = None
+    created_at: int = AT
+    updated_at: int = AT
+    last_used_at: int
+
+
+def test_a_session_stored_by_an_earlier_version_says_whether_it_was_used(engine: Engine) -> None:
+    async def scenario(store: Store) -> None:
+        before: Any = [SessionOfBefore(id="used", last_used_at=AT + 1), SessionOfBefore(id="unused", last_used_at=AT)]
+        await store.write("t1", [PutSession(session=one) for one in before])
+        assert [(one.id, one.is_used) for one in await store.sessions("t1")] == [("unused", False), ("used", True)]
+        now = msgspec.structs.replace(session("now"), is_used=True)  # in the millisecond it was made in
+        await store.write("t1", [PutSession(session=now)])
+        assert await store.session("t1", "now") == now and now.last_used_at == now.created_at
 
     engine.run(scenario)
 

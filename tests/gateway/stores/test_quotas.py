@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from gateway.errors import GatewayError, TooLarge, TooMany
-from gateway.runs.results import INTERRUPTED, failed
+from gateway.runs.results import INTERRUPTED, make_failure
 from gateway.stores.changes import (
     Change,
     DeleteFile,
@@ -170,7 +170,7 @@ def test_tm_store_full_what_ends_something_is_written_although_the_tenant_is_ful
         await store.write("t1", [PutTenant(tenant("t1", at=AT + 1, storage_bytes=full))])
         refused = msgspec.structs.replace(asked, verdict="rejected", decided_by="ann", decided_at=AT, reason="no " * 300)
         revoked = msgspec.structs.replace(held, token=msgspec.structs.replace(held.token, revoked_at=AT))
-        ended = msgspec.structs.replace(begun, state="finished", result=failed(INTERRUPTED))
+        ended = msgspec.structs.replace(begun, state="finished", result=make_failure(INTERRUPTED))
         for change in (PutApproval(refused, expect_pending=True), PutToken(revoked), PutRun(ended)):
             before = (await store.usage("t1")).bytes
             await store.write("t1", [change])
@@ -187,7 +187,7 @@ def test_a_run_that_ends_with_much_to_say_is_refused_where_there_is_no_room_for_
         await store.write("t1", [put_session(), PutRun(run("r1", state="running"))])
         full = (await store.usage("t1")).bytes
         await store.write("t1", [PutTenant(tenant("t1", at=AT + 1, storage_bytes=full))])
-        result = msgspec.structs.replace(failed(INTERRUPTED), stdout="x" * 100_000)
+        result = msgspec.structs.replace(make_failure(INTERRUPTED), stdout="x" * 100_000)
         with pytest.raises(TooLarge):
             await store.write("t1", [PutRun(run("r1", state="finished", result=result))])
 

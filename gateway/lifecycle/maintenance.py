@@ -1,0 +1,118 @@
+"""Maintenance: what the service does by itself, for every tenant: recovery when it starts, then eviction, expiry and retention.
+
+Rules: eviction and expiry are done by one task, retention by another, because it may take minutes. A failure is logged and ends
+neither task, nor what is done for the next tenant.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Iterator
+from typing import Final
+
+from gateway.clock import SteadyClock
+from gateway.errors import GatewayError
+from gateway.lifecycle.crash_recovery import list_resumable, settle_forks, settle_interrupted
+from gateway.lifecycle.metrics import Tally
+from gateway.lifecycle.retention import Upkeep
+from gateway.policies.in_force import Policies
+from gateway.records import Tenant
+from gateway.runs.approvals import Approvals
+from gateway.runs.resumption import Resumption
+from gateway.sessions.eviction import Eviction
+from gateway.stores.pages import walk
+from gateway.stores.store import Store
+
+_log = logging.getLogger("hatchway.service")
+_UPKEEP_SECONDS: Final = 5.0
+_FIRST_COLLECT_SECONDS: Final = 60.0
+_COLLECT_SECONDS: Final = 3600.0
+
+
+class Maintenance:
+    def __init__(
+        self,
+        store: Store,
+        eviction: Eviction,
+        policies: Policies,
+        approvals: Approvals,
+        resumption: Resumption,
+        upkeep: Upkeep,
+        tally: Tally,
+        clock: SteadyClock,
+    ) -> None:
+        self._store = store
+        self._eviction = eviction
+        self._policies = policies
+        self._approvals = approvals
+        self._resumption = resumption
+        self._upkeep = upkeep
+        self._tally = tally
+        self._clock = clock
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Recover what a crash left behind, then begin the two tasks."""
+        async for tenant in self._tenants():
+            await self._recover(tenant.id)
+        self._tasks = [asyncio.create_task(work) for work in (self._evict_and_expire(), self._collect())]
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _recover(self, tenant: str) -> None:
+        newest = await self._store.audit(tenant, after=(await self._store.audit_head(tenant))[0] - 1, limit=1)
+        self._clock.seen(newest[0].at if newest else 0)
+        for unfit in await self._policies.unfit_for_default(tenant):
+            _log.error("every session of %s is refused by the default policy: %s", tenant, unfit.message)
+        if count := await settle_interrupted(self._store, tenant, self._clock.now_ms()):
+            _log.warning("%d runs of %s were interrupted", count, tenant)
+        if count := await settle_forks(self._store, tenant, self._clock.now_ms()):
+            _log.warning("%d forks of %s were broken off, and are deleted", count, tenant)
+        await self._resume(tenant)
+        pending = walk(lambda after: self._store.approvals(tenant, pending=True, after=after, limit=200))
+        self._tally.found([approval async for approval in pending])
+
+    async def _resume(self, tenant: str) -> None:
+        for run in await list_resumable(self._store, self._approvals, tenant):
+            self._resumption.schedule(run.tenant, run.id, run.user)
+
+    async def _evict_and_expire(self) -> None:
+        while True:
+            await asyncio.sleep(_UPKEEP_SECONDS)
+            with _logged("upkeep"):
+                await self._eviction.evict_idle()
+                async for tenant in self._tenants():
+                    with _logged(f"upkeep of {tenant.id}"):
+                        await self._eviction.relieve(tenant)
+                        for expired in await self._approvals.expire(tenant.id):
+                            self._resumption.schedule(expired.tenant, expired.run_id, expired.requested_by)
+
+    async def _collect(self) -> None:
+        pause_s = _FIRST_COLLECT_SECONDS
+        while True:
+            await asyncio.sleep(pause_s)
+            pause_s = _COLLECT_SECONDS
+            with _logged("retention"):
+                async for tenant in self._tenants():
+                    with _logged(f"retention of {tenant.id}"):
+                        await self._upkeep.collect(tenant.id)
+                        await self._policies.collect(tenant.id)
+                        await self._resume(tenant.id)
+
+    def _tenants(self) -> AsyncIterator[Tenant]:
+        return walk(lambda after: self._store.tenants(after=after, limit=200))
+
+
+@contextlib.contextmanager
+def _logged(what: str) -> Iterator[None]:
+    try:
+        yield
+    except GatewayError as error:
+        _log.error("%s failed: %s", what, error)
+    except Exception:
+        _log.exception("%s failed", what)

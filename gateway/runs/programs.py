@@ -1,0 +1,89 @@
+"""Programs: a run's program in the session's worker, from its beginning or from where it was suspended.
+
+Rules: THREAT[TM-HOOK-STREAM]: output that a hook may redact is shown to no watcher before the hook has seen it. If it is unknown
+how far a program came, its session is dropped.
+"""
+
+from __future__ import annotations
+
+from gateway.ids import is_single
+from gateway.policies.gate import lowered
+from gateway.runs.calls import Calls
+from gateway.runs.cancellation import Program
+from gateway.runs.results import explain_limit, interrupt
+from gateway.runs.run_hooks import RunHooks
+from gateway.runs.turn import Turn, is_refusal, make_request
+from gateway.sessions.persistence import Persistence
+from gateway.sessions.sessions import Sessions
+from gateway.telemetry import step
+from policy import Decision
+from sandbox.wire import RunStatus
+from sandbox.workers.interface import OnOutput, Opening, RunOutcome, Worker
+
+
+class Programs:
+    def __init__(self, sessions: Sessions, persistence: Persistence, calls: Calls, hooks: RunHooks) -> None:
+        self._sessions = sessions
+        self._persistence = persistence
+        self._calls = calls
+        self._hooks = hooks
+
+    async def run(self, turn: Turn, decision: Decision, worker: Worker) -> RunOutcome:
+        session = turn.live.record
+        request = make_request(session, turn.body, lowered(session.limits, decision))
+        base = await self._persistence.find_base(turn.live) if session.durable else None
+        on_output = await self._choose_output(turn, decision)
+        with step("sandbox.run", language=turn.language.value):
+            return await self._compute(
+                turn,
+                decision,
+                worker,
+                lambda: worker.run(
+                    request,
+                    on_output=on_output,
+                    on_call=self._calls.answering(turn.context(), turn.feed),
+                    tools=self._sessions.new_tools(turn.live),
+                    freeze=session.durable,
+                    base=base,
+                ),
+            )
+
+    async def resume(self, turn: Turn, decision: Decision, recording: bytes) -> tuple[RunOutcome, Worker]:
+        """Replay the recording up to the call that waited, and continue from there."""
+        session = turn.live.record
+        opening = Opening(
+            session_id=session.id, language=session.language, limits=session.limits, tools=self._calls.tools(session.tenant)
+        )
+        on_output = await self._choose_output(turn, decision)
+        async with self._sessions.replace(turn.live) as worker:
+            turn.live.tools = opening.tools
+            outcome = await self._compute(
+                turn,
+                decision,
+                worker,
+                lambda: worker.resume(
+                    opening,
+                    recording,
+                    None,
+                    on_output=on_output,
+                    on_call=self._calls.answering(turn.context(), turn.feed),
+                    freeze=session.durable,
+                ),
+            )
+        return outcome, worker
+
+    async def _compute(self, turn: Turn, decision: Decision, worker: Worker, program: Program) -> RunOutcome:
+        try:
+            outcome = await turn.stop.compute(worker, program)
+            if turn.stop.ends_as is RunStatus.INTERRUPTED:
+                return interrupt(outcome)
+            own = turn.live.record.limits
+            most, single = lowered(own, decision), is_single(turn.live.record.id)
+            return explain_limit(outcome, turn.asked_limits, own, most, is_single=single)
+        except Exception as error:
+            if not is_refusal(error):
+                await self._sessions.lives.drop(turn.live)
+            raise
+
+    async def _choose_output(self, turn: Turn, decision: Decision) -> OnOutput | None:
+        return None if await self._hooks.may_redact(turn, decision) else turn.feed.output
