@@ -1,4 +1,4 @@
-"""Rates: at most so many calls in any window of time.
+"""Rates: at most N calls in any window of time.
 
 How: a window is cut into slices; a call is counted in its slice, and calls in every slice that the window touches count. So never
 more than `count` calls fall into any window, and up to one slice's worth fewer may. A counter takes the same memory at any rate.
@@ -45,7 +45,7 @@ class _Counter:
         return current
 
     def wait_ns(self, now_ns: int, most: int) -> int:
-        """After how long one more may be counted, if nobody else comes first."""
+        """After how long one more may be counted, if no other call comes first."""
         width = max(1, self.window_ns // _SLICES)
         left = self.total
         for slice_number in sorted(self.slices):
