@@ -36,7 +36,8 @@ class Quotas(Record, frozen=True, kw_only=True):
 
 
 class Tenant(Record, frozen=True, kw_only=True):
-    """`plan`, and `facts` such as a region, are what policies may ask about. `birth` is random: a tenant that is made anew under
+    """`plan`, and `facts` such as a region, are what policies may ask about. `birth` is random: a tenant that is created again
+    under
     an id is another one. Those that are older than births have none."""
 
     id: str
@@ -207,7 +208,7 @@ Verdict = Literal["approved", "rejected", "expired", "cancelled"]
 
 
 class Approval(Record, frozen=True, kw_only=True):
-    """A call that waits for somebody, or did. It is bound to capability, canonical arguments, session and policy digest;
+    """A call that waits for an approval, or did. It is bound to capability, canonical arguments, session and policy digest;
     `uses_left` makes it single-use. `always` decisions answer later calls with the same binding."""
 
     id: str

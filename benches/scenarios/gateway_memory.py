@@ -83,7 +83,10 @@ async def _store(data: Path, count: int) -> None:
         pattern = (await store.sessions(tenant, limit=1)).items[0]
         for first in range(0, count, _BATCH):
             names = [f"stored-{number:06}" for number in range(first, min(first + _BATCH, count))]
-            sessions = [msgspec.structs.replace(pattern, id=name, head=None, last_used_at=pattern.created_at) for name in names]
+            sessions = [
+                msgspec.structs.replace(pattern, id=name, head=None, last_used_at=pattern.created_at, is_used=False)
+                for name in names
+            ]
             audits = [AppendAudit(at=pattern.created_at, kind="session.create", subject=name) for name in names]
             await store.write(tenant, [*map(PutSession, sessions), *audits])
     finally:

@@ -39,7 +39,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verifier:
-    """Follows one tenant's chain, record by record. `known` is a head that somebody kept: it must be on the way."""
+    """Follows one tenant's chain, record by record. `known` is a head that an auditor kept: it must be on the way."""
 
     def __init__(self, known: tuple[int, str] | None = None) -> None:
         self._known = known
@@ -107,7 +107,7 @@ class Verifier:
 
 
 async def verify(store: Store, tenant: str, known: tuple[int, str] | None = None) -> Verdict:
-    """`known` is a head that somebody kept."""
+    """`known` is a head that an auditor kept."""
     # The head comes first: records appended while we read are then more than it promises, not fewer.
     head = await store.audit_head(tenant)
     verifier = Verifier(known)

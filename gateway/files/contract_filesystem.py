@@ -1,4 +1,4 @@
-"""The contract's filesystem of sessions (CONTRACTS §1), for whoever has no service: one tenant; sessions need not be made first.
+"""The contract's filesystem of sessions (CONTRACTS §1), without a service: one tenant; sessions need not be made first.
 
 Rules: everything about files is `gateway.files.files`; nothing is decided by a policy here.
 """

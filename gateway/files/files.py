@@ -9,7 +9,7 @@ exists always and is never stored. `write` respects read-only files; `seed` is t
 them. Content is kept as bytes; text and base64 are how it travels. What races with others is decided by the store, in its
 transaction.
 
-Where the original erred: the root cannot be written; a directory that has entries is not replaced; a file is nobody's parent;
+Where the original erred: the root cannot be written; a directory that has entries is not replaced; a file has no children;
 `/a//b` is `/a/b`; and what was written under a spelling can be read under it.
 """
 
@@ -40,7 +40,7 @@ Infos: TypeAlias = list[FileInfo]
 Matches: TypeAlias = list[GrepMatch]
 Paths: TypeAlias = list[str]
 Permitted: TypeAlias = Callable[[str], bool]
-"""Whether somebody may have what is stored at a path."""
+"""Whether the caller may have what is stored at a path."""
 _LINKS_MAX: Final = 40
 _ATTEMPTS: Final = 5
 
@@ -154,7 +154,7 @@ class Files:
         for _ in range(_ATTEMPTS):
             found = None if key == "/" else await self._store.file(tenant, session_id, key)
             if expect is not None and (found is None or found.digest != expect):
-                raise PreconditionFailed("FILE_CHANGED", f"file was changed by somebody else: {key}", "read it again")
+                raise PreconditionFailed("FILE_CHANGED", f"file was changed meanwhile: {key}", "read it again")
             if found is None:
                 return False
             change = DeleteFile(session_id=session_id, path=key, recursive=recursive, protect=True, expect=found.digest)
@@ -275,7 +275,7 @@ class Files:
         await self._store.write(tenant, [change])
         found = await self._store.file(tenant, session_id, key)
         if found is None:
-            raise NotFound("FILE_NOT_FOUND", f"file was deleted by somebody else: {key}")
+            raise NotFound("FILE_NOT_FOUND", f"file was deleted meanwhile: {key}")
         return _session_file(found, content)
 
     async def _content(self, tenant: str, session_id: str, path: str, permitted: Permitted) -> tuple[StoredFile, bytes] | None:

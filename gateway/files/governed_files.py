@@ -5,7 +5,7 @@ so does everything that reaches many files at once, for each of them: what may n
 not carried away in an archive and not reached through a link; what may not be written is in no archive that is unpacked, and is
 not deleted with the directory it lies in.
 
-The audit names whoever asks, the path and what was done with it (`read`, `list`, `delete` …).
+The audit names the caller, the path and what was done with it (`read`, `list`, `delete` …).
 
 What changes files waits for the session's run under way, is stored first and then carried over to the live session; if that fails
 the session is dropped from memory and thaws from the store. Reading shows what the last finished run left.

@@ -4,7 +4,7 @@
     layers.lay(changes)
     await layers.obstacle("/a/b")          # "not a directory: /a", or None: a file can be put there
 
-Purpose: what a capability or a hook writes beside a program is stored together with what the program did. Whether both fit is
+Purpose: what a capability or a hook writes during a run is stored together with what the program did. Whether both fit is
 asked here before anything is written, so that one file that does not cannot undo a whole run.
 
 Rules: later layers win. Nothing is changed here. Quotas are the store's to know.

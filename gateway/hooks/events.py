@@ -24,7 +24,7 @@ TOOL_EVENTS = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE})
 RUN_EVENTS = frozenset({HookEvent.BEFORE_RUN, HookEvent.AFTER_RUN})
 LIFECYCLE_EVENTS = frozenset({HookEvent.SESSION_START, HookEvent.SESSION_END, HookEvent.TURN_END})
 BLOCKABLE_EVENTS = frozenset({HookEvent.USER_PROMPT_SUBMIT, HookEvent.PRE_TOOL_USE, HookEvent.BEFORE_RUN})
-"""A hook of another event that answers `block` is heard, written down, and changes nothing."""
+"""A hook of another event that answers `block` is audited, and changes nothing."""
 AFTER_EVENTS = frozenset({HookEvent.POST_TOOL_USE, HookEvent.AFTER_RUN})
 """Hooks of these see results; one that fails with `on_error` block withholds them."""
 DATA_FIELDS: dict[HookEvent, tuple[str, ...]] = {

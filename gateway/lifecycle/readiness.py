@@ -1,7 +1,7 @@
-"""Readiness of languages: their images are compiled beside the service, and it says how far that is.
+"""Readiness of languages: their images are compiled in a child process, and the service says how far that is.
 
 Rules: compiling takes one to two minutes and a gigabyte once per machine, so it happens in a process of its own, one guest after
-the other, the quick ones first. The service listens meanwhile; whoever asks for a language that is not ready is told so
+the other, the quick ones first. The service listens meanwhile; a caller that asks for a language that is not ready is told so
 (`require`), with how far it is and when to come back.
 
 Run as `python -m gateway.lifecycle.readiness GUEST` this is that process: it prints a number from 0 to 1 a line.

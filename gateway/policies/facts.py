@@ -1,4 +1,4 @@
-"""Facts: what policies may ask about whoever asks.
+"""Facts: what policies may ask about a caller.
 
 Rules: missing facts have the catalog's defaults, which are the cautious ones. A fact that a policy's catalog does not know, or
 cannot hold, makes every decision a refusal; so it is refused where it comes up: when a tenant is made or changed, and when a
@@ -17,7 +17,7 @@ from policy.model.catalog import Catalog
 
 
 def facts_of(tenant: Tenant, session: Session | None) -> dict[str, Any]:
-    """Who the tenant is, is no fact that anybody could have set."""
+    """The tenant's id and plan override any fact of these names."""
     facts: dict[str, Any] = {**tenant.facts, "tenant": tenant.id, "plan": tenant.plan}
     if session is not None:
         facts |= {"user": session.user, **{f"session.{name}": value for name, value in session.facts.items()}}

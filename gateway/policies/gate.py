@@ -2,7 +2,7 @@
 
 Rules: every decision of the service goes through `Gate.decide`, which is pure but for the log. What is not permitted without
 anybody being asked is refused by `require`; only programs' calls can wait for an approval (`gateway.runs.calls`). The audit names
-whoever asks (`asked_by`), not whoever made the session, and what was asked for, masked as in the log of decisions.
+the caller (`asked_by`), not the session's owner, and what was asked for, masked as in the log of decisions.
 
 Does not know: which policy is in force (`gateway.policies.in_force`).
 """
@@ -53,7 +53,7 @@ class Gate:
         self._clock_ms = clock_ms
 
     def asked_by(self, name: str) -> Gate:
-        """The same gate, for somebody who need not be whoever made the session."""
+        """The same gate for another caller than the session's owner."""
         if name == self.actor:
             return self
         other = copy.copy(self)

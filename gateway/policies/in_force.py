@@ -47,7 +47,7 @@ KEPT_POLICIES = 256
 AFTER_DEFAULT = "-"
 """The place in a list of policies after the default: no store has such a one."""
 UNHOOKED = frozenset(builtin_catalog().capabilities) - {"run"}
-"""What is decided beside programs and their calls: no hook runs around it."""
+"""What is decided besides programs and their calls: no hook runs around it."""
 
 
 class Replayed(Record, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ class Replayed(Record, frozen=True, kw_only=True):
 
 
 class PolicyGone(Forbidden):
-    """It may come back: a service that is started anew may know it."""
+    """It may come back: a restarted service may know it."""
 
     def __init__(self) -> None:
         hint = "update the session to the active policy"
@@ -69,7 +69,7 @@ class PolicyGone(Forbidden):
 
 
 class _InForce:
-    """One tenant's policies, and what they decided lately. Whoever replaces one holds the lock."""
+    """One tenant's policies, and what they decided lately. A task that replaces one holds the lock."""
 
     def __init__(self, active: Policy, shadow: Policy | None) -> None:
         self.active = active
@@ -135,7 +135,7 @@ class Policies:
 
     @contextlib.asynccontextmanager
     async def steady(self, tenant: str) -> AsyncIterator[Policy]:
-        """The active one, which nobody replaces meanwhile."""
+        """The active one, which is not replaced meanwhile."""
         in_force = await self._in_force(tenant)
         async with in_force.lock:
             yield in_force.active
@@ -377,7 +377,7 @@ def _is_silent(hook: ir.Hook) -> bool:
 
 
 def _silent(hook: ir.Hook) -> Finding:
-    """A guard that nobody would call must not look like one."""
+    """A guard that never runs must not look like one."""
     around = ", ".join(hook.capabilities)
     hint = "hooks run around `run` and around capabilities that programs call; guard this with a rule"
     return Finding(

@@ -1,7 +1,7 @@
 """The operator's own policies, read from files when the service starts: the default, and the base that others narrow.
 
 Rules: a file that cannot be used is a `ConfigurationError` that says why; a service whose policy is wrong does not start. The
-programs of the default's hooks lie beside it and are read with it.
+programs of the default's hooks lie next to it and are read with it.
 """
 
 from __future__ import annotations

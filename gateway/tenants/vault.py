@@ -6,7 +6,7 @@ stolen tells nothing, and a sealed value that is moved to another name or tenant
 private file, from the environment, or from whatever can `wrap` and `unwrap` (a key management service).
 
 Rules: THREAT[TM-STORE-SECRET]: a value leaves only through `get`, as a `Secret` that does not show itself; listings have
-names. No error holds a value. Rotation: `rotate` gives a tenant a new data key and seals its secrets anew; `rewrap` wraps data
+names. No error holds a value. Rotation: `rotate` gives a tenant a new data key and seals its secrets with it; `rewrap` wraps data
 keys under the newest master key. Each of these changes is in the audit log, in the same write, with its name and who made it.
 """
 
@@ -170,7 +170,7 @@ class Vault:
         return TenantSecrets(self, tenant)
 
     async def rotate(self, tenant: str, *, by: str = "") -> int:
-        """A new data key, and every secret sealed with it; how many. The old key stays, for whoever reads meanwhile."""
+        """A new data key, and every secret sealed with it; how many. The old key stays for reads under way."""
         keys = await self._ring(tenant)
         if keys is None:
             return 0

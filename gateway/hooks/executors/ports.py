@@ -32,7 +32,7 @@ class Ran(msgspec.Struct, frozen=True):
 
 
 class Programs(Protocol):
-    """Stored programs of hooks. Never the session's own files: whoever is judged must not write the judge."""
+    """Stored programs of hooks. Never the session's own files: a program must not write the hook that judges it."""
 
     async def load(self, source: str, name: str) -> bytes | None:
         """The program `name` of `source` (`policy`, `user` or a capability), or None if there is none."""

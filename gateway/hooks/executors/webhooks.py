@@ -1,11 +1,11 @@
-"""Webhooks: hooks that are somebody's web service.
+"""Webhooks: hooks that are a web service.
 
 The payload is sent as JSON with POST; an answer of 200 to 299 is read like a program's output after status 0. The header
 
     Hatchway-Signature: t=1767225600,v1=<hex HMAC-SHA256 of "1767225600." + body>
 
 lets the service tell a genuine request (`verify`). THREAT[TM-HOOK-006]: the time is signed too, so that a request that
-somebody recorded cannot be sent again later; `Hatchway-Delivery` is the same for every attempt, so that a service can tell a
+was recorded cannot be sent again later; `Hatchway-Delivery` is the same for every attempt, so that a service can tell a
 retry.
 
 Rules: everything happens within the hook's timeout: attempts, pauses, reading. Failures of the network, 429 and 5xx are
@@ -73,7 +73,9 @@ async def run_webhook(
 
 
 def pause_ms(attempts: int) -> float:
-    """How long to wait after so many: twice as long each time, and never quite the same, so that senders do not march in step."""
+    """How long to wait after that number of attempts: twice as long each time, and never quite the same, so that senders do
+    not march
+    in step."""
     most_ms = min(_PAUSE_MS << (attempts - 1), _PAUSE_MS_MAX)
     return random.uniform(most_ms / 2, most_ms)
 
