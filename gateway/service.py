@@ -58,8 +58,8 @@ from gateway.runs.approvals import Approvals
 from gateway.runs.calls import Calls
 from gateway.runs.cancellation import ActiveRuns
 from gateway.runs.completion import Completion
+from gateway.runs.execution import Programs
 from gateway.runs.hook_calls import HookCalls
-from gateway.runs.programs import Programs
 from gateway.runs.resumption import Resumption
 from gateway.runs.run_hooks import RunHooks
 from gateway.runs.runs import Runs
@@ -73,8 +73,8 @@ from gateway.sessions.persistence import Persistence
 from gateway.sessions.sealing import Seals
 from gateway.sessions.sessions import Sessions
 from gateway.sessions.snapshots import Snapshots
+from gateway.stores.expiry import Retention
 from gateway.stores.factory import open_store
-from gateway.stores.retention import Retention
 from gateway.stores.store import Store
 from gateway.tenants.tenants import Tenancy, issue_first_token
 from gateway.tenants.vault import MasterKey, Vault, choose_master

@@ -3,7 +3,7 @@
     due = await upkeep.due("acme")                 what would be deleted now; nothing is changed
     gone = await upkeep.collect("acme", "ann")     it is deleted, and the audit log says how much
 
-Rules: `gateway.stores.retention` deletes what only the store knows. This module deletes idle sessions and ended workers:
+Rules: `gateway.stores.expiry` deletes what only the store knows. This module deletes idle sessions and ended workers:
 they may be in memory too, so each is held, told to hooks and audited, as if a person deleted it. A durable session is never
 deleted by age, nor is one whose run waits. Used means: run, renamed, or a file or value of it written. What cannot be
 deleted now is tried again the next time, and blocks nothing else.
@@ -29,8 +29,8 @@ from gateway.registry.wire import EMBEDDED_RUNTIME
 from gateway.registry.worker_records import WORKER, WorkerRecord
 from gateway.sessions.sessions import Sessions
 from gateway.stores.changes import AppendAudit
+from gateway.stores.expiry import Collected, Retention, collect
 from gateway.stores.pages import walk
-from gateway.stores.retention import Collected, Retention, collect
 from gateway.stores.store import Store
 from gateway.stores.stored import PAGE_MAX
 from sandbox.errors import SandboxError

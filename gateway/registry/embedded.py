@@ -21,7 +21,7 @@ from gateway.events import Event
 from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.errors import UnknownWorker
-from gateway.registry.ids import embedded_host_id
+from gateway.registry.identifiers import embedded_host_id
 from gateway.registry.input_runs import Turns
 from gateway.registry.inputs import Inputs
 from gateway.registry.projections import capabilities, host, runtime_summary, worker_summary

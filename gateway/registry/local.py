@@ -21,7 +21,7 @@ import msgspec
 
 from gateway.records import Principal
 from gateway.registry import wire
-from gateway.registry.ids import display_hint, local_host_id, local_worker_id
+from gateway.registry.identifiers import display_hint, local_host_id, local_worker_id
 from gateway.registry.runtime import ARCH, OS, Runtime, rfc3339
 
 METADATA_BYTES_MAX: Final = 64 << 10

@@ -7,7 +7,7 @@ credential or provider in it, nor a path: clients of the original test for that.
 from __future__ import annotations
 
 from gateway.registry import wire
-from gateway.registry.ids import display_hint, embedded_host_id
+from gateway.registry.identifiers import display_hint, embedded_host_id
 from gateway.registry.runtime import ARCH, OS, rfc3339
 from gateway.registry.worker_records import WorkerRecord
 

@@ -26,7 +26,7 @@ from gateway.errors import BadRequest, Conflict, TooMany
 from gateway.records import Principal, RegistryEntry
 from gateway.registry.embedded import EmbeddedRuntime
 from gateway.registry.errors import RuntimeBusy, RuntimeTaken
-from gateway.registry.ids import check_id
+from gateway.registry.identifiers import check_id
 from gateway.registry.input_runs import SessionTurns, Submit
 from gateway.registry.local import LocalRuntime
 from gateway.registry.registry import Registry

@@ -20,7 +20,7 @@ from gateway.events import Event
 from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.errors import RuntimeTaken, UnknownHost, UnknownRuntime, UnknownWorker, failed
-from gateway.registry.ids import check_id
+from gateway.registry.identifiers import check_id
 from gateway.registry.runtime import Runtime
 
 T = TypeVar("T")

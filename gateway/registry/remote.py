@@ -23,7 +23,7 @@ from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.errors import UnknownWorker, failed
 from gateway.registry.heartbeats import Heartbeat
-from gateway.registry.ids import check_id, display_hint, is_id, remote_host_id
+from gateway.registry.identifiers import check_id, display_hint, is_id, remote_host_id
 from gateway.registry.runtime import Runtime, rfc3339
 
 BEAT_TIMEOUT_MS: Final = 3_000

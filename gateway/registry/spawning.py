@@ -19,7 +19,7 @@ import msgspec
 from gateway.errors import Conflict, GatewayError, StoreFailed
 from gateway.records import Principal
 from gateway.registry import wire
-from gateway.registry.ids import embedded_host_id
+from gateway.registry.identifiers import embedded_host_id
 from gateway.registry.input_runs import Turns
 from gateway.registry.projections import worker_summary
 from gateway.registry.transcript_text import EVIDENCE, invalid, not_found, reject_spawn, role_and_profile, store_error

@@ -21,7 +21,7 @@ from gateway.records import Approval, Principal, Run
 from gateway.runs.approvals import Approvals, Decide
 from gateway.runs.cancellation import Stop, Stopped
 from gateway.runs.completion import Completion
-from gateway.runs.programs import Programs
+from gateway.runs.execution import Programs
 from gateway.runs.results import make_failure
 from gateway.runs.runs import Runs
 from gateway.runs.scheduler import Scheduler

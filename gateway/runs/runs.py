@@ -23,7 +23,7 @@ from gateway.ids import uuid7
 from gateway.records import Principal, Run
 from gateway.runs.cancellation import ActiveRuns, Stop, Stopped
 from gateway.runs.completion import Completion
-from gateway.runs.programs import Programs
+from gateway.runs.execution import Programs
 from gateway.runs.results import INTERRUPTED, make_failure
 from gateway.runs.run_hooks import RunHooks
 from gateway.runs.scheduler import Scheduler

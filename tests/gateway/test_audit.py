@@ -24,7 +24,7 @@ from gateway.stores import audit_chain
 from gateway.stores.changes import AppendAudit, PutTenant, TrimAudit
 from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.engines.sqlite import SqliteStore
-from gateway.stores.retention import Retention, collect
+from gateway.stores.expiry import Retention, collect
 from gateway.stores.store import Store
 from hatchway.cli import audit
 from tests.gateway.stores.making import AT, tenant

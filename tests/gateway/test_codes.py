@@ -25,7 +25,6 @@ NO_CODES = {
     "PAYLOAD_JSON": "an environment variable of hooks",
     "PAYLOAD_PATH": "an environment variable of hooks",
     "QF_LIA": "a logic of the solver",
-    "SC_CLK_TCK": "a name of sysconf",
     "SESSION_ID": "an environment variable of hooks",
     "TOOL_CALL_ID": "an environment variable of hooks",
     "TOOL_NAME": "an environment variable of hooks",

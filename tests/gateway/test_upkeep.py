@@ -19,7 +19,7 @@ from gateway.records import Principal
 from gateway.registry.registries import Registries, open_registries
 from gateway.registry.wire import EMBEDDED_RUNTIME, RunAccepted, SpawnRequest, StopRequest, WorkspaceCompanion
 from gateway.stores.changes import PutFile, PutSession, PutValue
-from gateway.stores.retention import DAY_MS, Collected, Retention
+from gateway.stores.expiry import DAY_MS, Collected, Retention
 from gateway.tenants.vault import Vault
 from tests.gateway.house import ANN, House, housed, new, run
 from tests.gateway.till import RULES, TESTS, Till

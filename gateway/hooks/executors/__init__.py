@@ -2,7 +2,7 @@
 
 Rules: an executor never raises. Whatever goes wrong is an `Error` output with the contract's words, and the hook's
 `on_error` decides. Executors know nothing of merging, policies and audits. Each type is one file: `programs` (bash, shell,
-python, javascript, wasm), `webhooks`.
+python, javascript, wasm), `webhooks`; `ports` says what an executor needs of the service.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gateway.http.api.operation import Call, Operation
 from gateway.lifecycle.retention import Due
-from gateway.stores.retention import Collected
+from gateway.stores.expiry import Collected
 
 if TYPE_CHECKING:
     from gateway.service import Service

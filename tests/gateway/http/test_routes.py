@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.stores.retention import Retention
+from gateway.stores.expiry import Retention
 from tests.gateway.http.house import JAVASCRIPT, House, live_in, needs_javascript
 
 pytestmark = needs_javascript

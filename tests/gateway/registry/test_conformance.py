@@ -18,7 +18,7 @@ from gateway.egress import Egress
 from gateway.egress.peer_gateway import EgressClient
 from gateway.registry.embedded import EmbeddedRuntime
 from gateway.registry.errors import CapabilityUnsupported, InvalidIdentifier, UnknownRuntime, UnknownWorker
-from gateway.registry.ids import check_id
+from gateway.registry.identifiers import check_id
 from gateway.registry.input_runs import SessionTurns
 from gateway.registry.local import LocalRuntime
 from gateway.registry.registry import Registry

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.registry.errors import InvalidIdentifier
-from gateway.registry.ids import check_id, display_hint, embedded_host_id, local_host_id, local_worker_id, make_id
+from gateway.registry.identifiers import check_id, display_hint, embedded_host_id, local_host_id, local_worker_id, make_id
 
 
 def test_ids_are_the_contracts_vectors() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from gateway.clock import now_ms
 from gateway.records import Principal
-from gateway.registry.ids import local_worker_id
+from gateway.registry.identifiers import local_worker_id
 from gateway.registry.local import METADATA_BYTES_MAX, LocalRuntime
 
 ANN = Principal(tenant="acme", role="runner", user="ann")

@@ -28,7 +28,7 @@ from gateway.stores.changes import (
     PutToken,
     PutValue,
 )
-from gateway.stores.retention import Collected, Retention, collect
+from gateway.stores.expiry import Collected, Retention, collect
 from gateway.stores.store import Store
 from gateway.stores.tables import TABLES
 from tests.gateway.stores.conftest import Engine

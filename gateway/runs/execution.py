@@ -1,4 +1,4 @@
-"""Programs: a run's program in the session's worker, from its beginning or from where it was suspended.
+"""Execution: a run's program in the session's worker, from its beginning or from where it was suspended.
 
 Rules: THREAT[TM-HOOK-STREAM]: output that a hook may redact is shown to no watcher before the hook has seen it. If it is unknown
 how far a program came, its session is dropped.
