@@ -80,7 +80,7 @@ PROMISED: tuple[Promised, ...] = (
     _test(
         3,
         "1,000 forks answer correctly and differ in random.random()",
-        "tests/sandbox/test_forks.py::test_a_thousand_forks_answer_correctly_and_differ_in_their_random_numbers",
+        "tests/sandbox/guests/test_state.py::test_a_thousand_forks_answer_correctly_and_differ_in_their_random_numbers",
     ),
     _bench(4, "a decision ≤ 1 µs at 10 rules", 1, "policy_decisions", "a decision among 10 rules"),
     _bench(4, "a decision ≤ 1 µs at 100 rules", 1, "policy_decisions", "a decision among 100 rules"),
@@ -102,7 +102,7 @@ PROMISED: tuple[Promised, ...] = (
         "gateway_memory",
         "10,000 sessions stored, 500 live, the whole gateway",
     ),
-    _test(5, "kill -9 at random instants loses nothing acknowledged", "tests/gateway/test_gateway_crashes.py"),
+    _test(5, "kill -9 at random instants loses nothing acknowledged", "tests/gateway/lifecycle/test_crash_recovery.py"),
     _bench(6, "a shell hook on a fresh fork ≤ 0.6 ms", 0.6, "hook_firing", "a shell hook on a fresh fork"),
     _bench(6, "1,000 shell hooks a second on two cores", 1000, "hook_firing", "shell hooks per second on two cores"),
     _bench(

@@ -1,7 +1,7 @@
 """How each operation of the API is asked for something that its path names.
 
 Rules: an operation that names something is in `ASKED`, in `OF_RUNTIMES`, or, if what it names belongs to no tenant, in `SHARED`;
-`tests.gateway.test_tenants_apart` fails for one that is in none of them.
+`tests.gateway.tenants.test_tenants_apart` fails for one that is in none of them.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ behind proxies may be, and Starlette begins above them.
 In reading order: `server` (sockets, TLS, the orderly end), `connections` (one connection, its deadlines and tasks), `http1`,
 `http2` (where a message begins and ends).
 
-To bump h11, h2 or Hypercorn, run tests/gateway/http/test_raw_http1.py, test_raw_http2.py and test_server.py, and look at what is
-relied on and not public:
+To bump h11, h2 or Hypercorn, run tests/gateway/http/transport/test_http1.py, test_raw_http2.py and test_server.py, and look
+at what is relied on and not public:
 - h11: `Connection._receive_buffer` and `_request_method`; `_receivebuffer.ReceiveBuffer` with `_data`, `_extract`,
   `_multiple_lines_search`; `_headers.Headers` made of triples; `_util.LocalProtocolError`.
 - Hypercorn: `H11Protocol._check_protocol`, `_create_stream`, `_handle_events`, `_send_error_response`, `_send_h11_event`;
