@@ -7,9 +7,11 @@ import os
 import platform
 import sys
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import msgspec
 
+from hatchway.cli.options import add_parser
 from hatchway.cli.terminal import paint
 from sandbox.engine.memory import kernel
 from sandbox.errors import SandboxError
@@ -26,6 +28,12 @@ class Finding:
     what: str
     state: str
     detail: str
+
+
+def add_command(commands: Any) -> None:
+    doctor = add_parser(commands, "doctor", description="Look at this machine.")
+    doctor.add_argument("--json", action="store_true", help="machine-readable")
+    doctor.add_argument("--verify", action="store_true", help="hash every cached file again (takes a second)")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,7 +1,4 @@
-"""Something of the asyncio client that is on its way: `await` it, or enter it with `async with`.
-
-    box = await client.sandbox()
-    async with client.sandbox() as box: ...          # deleted at the end of the block
+"""A session on its way: `await client.sandbox()`, or `async with client.sandbox() as box`, which deletes it at the end.
 
 Rules: it is a coroutine in every other way, so tasks can be made of it; nothing is asked before it is awaited.
 """

@@ -1,6 +1,6 @@
 """The MCP server over HTTP, on localhost.
 
-Rules: everybody on a machine reaches its localhost, and what asks here acts with the server's own token for the gateway. So each
+Rules: every user of a machine reaches its localhost, and what asks here acts with the server's own token for the gateway. So each
 request must show a token of this server: HATCHWAY_MCP_TOKEN, or one that is made at the start and said once on standard error.
 """
 
@@ -23,7 +23,7 @@ PATH: Final = "/mcp"
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-def guarded(app: App, token: str) -> App:
+def guard(app: App, token: str) -> App:
     """The application, for those who show the token."""
     expected = f"Bearer {token}".encode()
 
@@ -55,6 +55,6 @@ async def serve(server: MCPServer[Any], port: int) -> None:
         where = f"http://{HOST}:{listening.getsockname()[1]}{PATH}"
         shown = "HATCHWAY_MCP_TOKEN" if given else token
         print(f"hatchway mcp listens on {where}; ask with Authorization: Bearer {shown}", file=sys.stderr, flush=True)
-        app = guarded(server.streamable_http_app(streamable_http_path=PATH, host=HOST), token)
+        app = guard(server.streamable_http_app(streamable_http_path=PATH, host=HOST), token)
         settings = uvicorn.Config(app, log_level=server.settings.log_level.lower())
         await uvicorn.Server(settings).serve(sockets=[listening])
