@@ -10,7 +10,6 @@ import asyncio
 import contextvars
 import functools
 from collections.abc import Callable, Coroutine
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from hatchway.arguments import Sealed
@@ -127,5 +126,5 @@ class AsyncSandbox:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()

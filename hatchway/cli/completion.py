@@ -40,7 +40,7 @@ def _build_parsers() -> list[tuple[str, argparse.ArgumentParser]]:
     policy = argparse.ArgumentParser()
     add_commands(policy.add_subparsers())
     modules = (importlib.import_module(module) for module, _ in entry.COMMANDS.values())
-    return [("", entry.build_parser()), ("", entry.command_parser(*modules)), ("policy", policy), *others]
+    return [("", entry.build_parser()), ("", entry.build_command_parser(*modules)), ("policy", policy), *others]
 
 
 def list_places(parsers: Iterable[tuple[str, argparse.ArgumentParser]]) -> tuple[Places, Places, set[str]]:

@@ -59,7 +59,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 @functools.cache
-def command_parser(*modules: ModuleType) -> argparse.ArgumentParser:
+def build_command_parser(*modules: ModuleType) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hatchway")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for module in modules:
@@ -130,7 +130,7 @@ def dispatch(words: list[str]) -> int:
 
 def run_command(module: ModuleType, words: list[str]) -> int:
     own, after = split_arguments(words)
-    options, unknown = command_parser(module).parse_known_args(own)
+    options, unknown = build_command_parser(module).parse_known_args(own)
     if unknown:
         refuse_words(options, unknown)
     if after is not None:

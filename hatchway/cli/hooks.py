@@ -53,9 +53,8 @@ def add_command(commands: Any) -> None:
     verbs = hook.add_subparsers(dest="verb", metavar="VERB", required=True)
     test = verbs.add_parser("test", help="fire an event at hooks, step by step", description="Fire an event at hooks.")
     test.add_argument("spec", metavar="SPEC", help="JSON: a hook, or a list of hooks")
-    test.add_argument(
-        "--event", required=True, metavar="FILE", help="JSON: {event, data, session_id?, turn_id?, org_id?, agent_id?}"
-    )
+    event = "JSON: {event, data, session_id?, turn_id?, org_id?, agent_id?}"
+    test.add_argument("--event", required=True, metavar="FILE", help=event)
     test.add_argument("--files", metavar="DIR", help="copy a folder's files into /workspace first")
     add_many(test, "--mute", "ID", "mute hooks by id or glob")
     test.add_argument("--send", action="store_true", help="really send webhooks")
@@ -80,9 +79,8 @@ def _read_specs(path: Path) -> tuple[UserHookSpec, ...]:
     try:
         return check_specs(raw if isinstance(raw, list) else [raw])
     except InvalidHooks as invalid:
-        raise RequestError(
-            "INVALID_ARGUMENT", f"{path}:\n  " + "\n  ".join(map(str, invalid.mistakes)), "see docs/hooks.md"
-        ) from None
+        told = "\n  ".join([f"{path}:", *map(str, invalid.mistakes)])
+        raise RequestError("INVALID_ARGUMENT", told, "see docs/hooks.md") from None
 
 
 def _read_event(path: Path) -> Occasion:
@@ -170,7 +168,7 @@ class _NotedForks:
         return await self._forks.run(_SESSION_ID, job)
 
 
-class _Watched:
+class _WatchedExecutors:
     """Executors that remember what every hook was told and said."""
 
     def __init__(self, forks: Forks, options: argparse.Namespace) -> None:
@@ -203,7 +201,7 @@ async def _fire(
     async def this_worker() -> Worker:
         return worker
 
-    watched = _Watched(WorkerForks(this_worker), options)
+    watched = _WatchedExecutors(WorkerForks(this_worker), options)
     try:
         await worker.open(Opening(session_id=_SESSION_ID, language=Language.SHELL, limits=DEFAULT_LIMITS))
         await worker.apply(_SESSION_ID, files)
@@ -242,10 +240,8 @@ def _print_hook(outcome: Outcome, seen: _Seen | None) -> None:
     for name, text in (("stdout", ran.stdout), ("stderr", ran.stderr)):
         for line in text.splitlines()[:20]:
             print(f"   {name}: {_shorten(line)}")
-    print(
-        f"   exit status {ran.exit_code}, {outcome.duration_ms:.1f} ms"
-        + (f", {ran.attempts} attempts" if ran.attempts > 1 else "")
-    )
+    attempts = f", {ran.attempts} attempts" if ran.attempts > 1 else ""
+    print(f"   exit status {ran.exit_code}, {outcome.duration_ms:.1f} ms{attempts}")
     print(f"   decision: {outcome.decision}" + (f" ({outcome.reason})" if outcome.reason else ""))
     print(f"   effect: {outcome.effect.replace('_', ' ')}" + (" by on_error" if outcome.decision == "error" else ""))
     for path in (*ran.changes.files, *ran.changes.directories, *ran.changes.links) if outcome.changed_files else ():

@@ -52,9 +52,8 @@ def put(files: Files, host: Path, guest: str = "") -> None:
                 files.check_file_size(path.stat().st_size)
                 files.write_file(place, path.read_bytes())
     except OSError as error:
-        raise RequestError(
-            "INVALID_ARGUMENT", f"cannot copy {error.filename or host} into the sandbox: {error.strerror}"
-        ) from None
+        told = f"cannot copy {error.filename or host} into the sandbox: {error.strerror}"
+        raise RequestError("INVALID_ARGUMENT", told) from None
     except VfsError as error:
         raise RequestError("INVALID_ARGUMENT", f"cannot write {name} in the sandbox: {error}") from None
 

@@ -21,10 +21,10 @@ def add_data(parser: argparse.ArgumentParser, metavar: str, help: str) -> None:
     parser.add_argument("--data", default=place, metavar=metavar, help=f"{help} (default: as for serve)")
 
 
-def at_least_one(text: str) -> int:
+def parse_count(text: str) -> int:
     """How many of something."""
     if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of things: it must be 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a count: it must be 1 or more")
     return int(text)
 
 

@@ -46,7 +46,7 @@ async def _rotate(options: argparse.Namespace) -> int:
     from gateway.tenants.vault import Vault, choose_master
     from hatchway.cli.store_access import open_tenants
 
-    folder, by = Path(options.data), f"{_user()} at the command line"
+    folder, by = Path(options.data), f"{_find_user()} at the command line"
     place = options.database_url or str(folder)
     async with open_tenants(place, options.tenant, own=options.new_master) as (store, tenants):
         keys = rotate_local_keys(folder / "keys") if options.new_master else local_keys(folder / "keys")
@@ -58,7 +58,7 @@ async def _rotate(options: argparse.Namespace) -> int:
     return 0
 
 
-def _user() -> str:
+def _find_user() -> str:
     """Who the audit log names."""
     try:
         return getpass.getuser()

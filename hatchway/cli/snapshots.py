@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     return int(globals()[f"run_{verb}"](options))
 
 
-def _history() -> History:
+def _open_history() -> History:
     return History(default_path(), local_keys())
 
 
@@ -92,7 +92,7 @@ def _find(name: str) -> Snapshot:
     """A snapshot from a file or from the history."""
     if Path(name).is_file():
         return open_snapshot(read_bytes(Path(name)), local_keys(), memory_mb=MOST.memory_mb)
-    history = _history()
+    history = _open_history()
     return history.load(history.find(name))
 
 
@@ -133,7 +133,7 @@ def run_save(options: argparse.Namespace) -> int:
             write_bytes(Path(options.output), blob)
             print(f"{options.output}: {len(blob) / 1e3:.0f} kB", file=sys.stderr)
             return 0
-        session, history = box._session, _history()
+        session, history = box._session, _open_history()
         if parent is not None and Path(options.start).is_file():
             history.add(read_bytes(Path(options.start)))
         print(history.save(session.freeze(), Origin(session.id, session.limits, label=options.label, parent=parent)))
@@ -203,32 +203,26 @@ def run_diff(options: argparse.Namespace) -> int:
 
 
 def run_log(options: argparse.Namespace) -> int:
-    entries = _history().log()
+    entries = _open_history().log()
     if options.json:
         print(msgspec.json.encode([dataclasses.asdict(entry) for entry in entries]).decode())
         return 0
     for entry in entries:
         parent = entry.parent[:12] if entry.parent else "-"
         label = f"  {printable(entry.label)}" if entry.label else ""
-        facts = (
-            entry.id[:12],
-            f"{parent:12}",
-            f"{format_age(entry.created_at):>8}",
-            f"{format_size(entry.own_bytes):>9}",
-            entry.language.value,
-        )
-        print("  ".join(facts) + label)
+        age, size = format_age(entry.created_at), format_size(entry.own_bytes)
+        print(f"{entry.id[:12]}  {parent:12}  {age:>8}  {size:>9}  {entry.language.value}{label}")
     return 0
 
 
 def run_rm(options: argparse.Namespace) -> int:
-    history = _history()
+    history = _open_history()
     history.remove(history.find(options.snapshot))
     return 0
 
 
 def run_gc(options: argparse.Namespace) -> int:
-    count, freed = _history().collect()
+    count, freed = _open_history().collect()
     print(f"deleted {count} pages and chunks, {format_size(freed)}")
     return 0
 
@@ -241,7 +235,7 @@ def run_rotate_keys(options: argparse.Namespace) -> int:
 def run_inspect(options: argparse.Namespace) -> int:
     path = Path(options.snapshot)
     if not path.is_file():
-        facts = snapshot_inspect.read_saved_facts(_history(), options.snapshot)
+        facts = snapshot_inspect.read_saved_facts(_open_history(), options.snapshot)
     elif purpose_of(blob := read_bytes(Path(path))) == "recording":
         facts = snapshot_inspect.read_recording_facts(_open_recording(options.snapshot))
     else:

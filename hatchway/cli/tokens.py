@@ -28,22 +28,18 @@ def add_command(commands: Any) -> None:
     add_data(new, "DIR", "the gateway's data folder")
     new.add_argument("--database-url", metavar="URL", help="the store, if it is not in the folder")
     new.add_argument("--tenant", default="default", metavar="ID", help="whose token (default: default, the first tenant)")
-    new.add_argument(
-        "--role",
-        default="admin",
-        choices=["admin", "operator", "approver", "author", "runner"],
-        help="what it may do (default: admin)",
-    )
+    roles = ["admin", "operator", "approver", "author", "runner"]
+    new.add_argument("--role", default="admin", choices=roles, help="what it may do (default: admin)")
     new.add_argument("--name", default="made at the command line", metavar="TEXT", help="what it is for, as lists show it")
 
 
 def run(options: argparse.Namespace) -> int:
     from hatchway.cli.store_access import run_or_complain
 
-    return run_or_complain(_new(options))
+    return run_or_complain(_create_token(options))
 
 
-async def _new(options: argparse.Namespace) -> int:
+async def _create_token(options: argparse.Namespace) -> int:
     from gateway.clock import SteadyClock
     from gateway.stores.factory import open_store
     from gateway.tenants.tenants import CreateToken, issue, restore_first

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from types import TracebackType
 from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
@@ -262,7 +261,7 @@ class AsyncClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
 
@@ -416,5 +415,5 @@ class AsyncRemoteSandbox:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Generator
 from contextlib import AbstractAsyncContextManager
-from types import TracebackType
 from typing import Any, TypeVar
 
 T = TypeVar("T", bound=AbstractAsyncContextManager[Any])
@@ -34,7 +33,5 @@ class Coming(Coroutine[Any, Any, T]):
         await self._entered.__aenter__()
         return self._entered
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return await self._entered.__aexit__(kind, error, trace)
+    async def __aexit__(self, *error: Any) -> bool | None:
+        return await self._entered.__aexit__(*error)

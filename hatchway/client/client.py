@@ -13,7 +13,6 @@ Rules: a verb is made of the asyncio one (`make_blocking`); what is written out 
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, Self, Unpack, overload
 
 from hatchway.client.async_client import AsyncClient, AsyncRemoteFiles, AsyncRemoteSandbox, SessionOptions
@@ -76,7 +75,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -144,5 +143,5 @@ class RemoteSandbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

@@ -86,7 +86,7 @@ class Ask:
         try:
             return msgspec.json.decode(body, type=self.kind) if body else None
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise Unreachable(f"what answered {self.method} {self.path} does not speak like a gateway: {error}") from None
+            raise Unreachable(f"the answer to {self.method} {self.path} is not a gateway's: {error}; check the URL") from None
 
 
 class RunInfo(msgspec.Struct, frozen=True):

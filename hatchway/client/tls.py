@@ -35,7 +35,7 @@ def build_trust(url: str, verify: Verify, cert: Cert) -> SSLContext | bool:
     if verify is None and cert is None:
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.startswith("http:") else True
     if isinstance(verify, bool):
-        raise _invalid("verify must name a file with certificates", "certificates are always checked")
+        raise _refuse("verify must name a file with certificates", "certificates are always checked")
     if isinstance(verify, ssl.SSLContext):
         context = verify
     elif verify is None:
@@ -55,7 +55,7 @@ def _load_authorities(verify: Place) -> SSLContext:
         is_folder = os.path.isdir(path)
         return ssl.create_default_context(capath=path if is_folder else None, cafile=None if is_folder else path)
     except (OSError, TypeError) as error:  # an ssl.SSLError is an OSError
-        raise _invalid(f"no certificates of authorities in {str(verify)[:200]}: {_explain(error)}") from None
+        raise _refuse(f"no certificates of authorities in {str(verify)[:200]}: {_explain(error)}") from None
 
 
 def _load_certificate(context: SSLContext, cert: Cert) -> None:
@@ -68,10 +68,10 @@ def _load_certificate(context: SSLContext, cert: Cert) -> None:
     except (OSError, TypeError, ValueError) as error:
         where = " and ".join(str(part)[:200] for part in parts if part is not None)
         said = f"no certificate with its key in {where}: {_explain(error)}"
-        raise _invalid(said, "PEM, not encrypted; two files are written CERTIFICATE:KEY") from None
+        raise _refuse(said, "PEM, not encrypted; two files are written CERTIFICATE:KEY") from None
 
 
-def _invalid(message: str, hint: str | None = None) -> RequestError:
+def _refuse(message: str, hint: str | None = None) -> RequestError:
     from sandbox.errors import RequestError
 
     return RequestError("INVALID_ARGUMENT", message, hint)

@@ -165,7 +165,7 @@ def verbs() -> dict[str, Operation]:
     """The operations under the names, and with the arguments, that people use."""
     shown = {row.name: _present(row) for row in _VERBS}
     named = {row.operation for row in _VERBS}
-    others = (name for name, param in api_operations().items() if name not in named and param.answers != "events")
+    others = (name for name, operation in api_operations().items() if name not in named and operation.answers != "events")
     return shown | {f"call {name.replace('_', '-')}": _present(Verb(f"call {name.replace('_', '-')}", name)) for name in others}
 
 

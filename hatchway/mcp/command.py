@@ -85,7 +85,7 @@ def _report_refusals(function: Callable[..., Awaitable[Any]]) -> Callable[..., A
     from sandbox.errors import RequestError, SandboxError
 
     @functools.wraps(function)
-    async def told(*args: Any, **kwargs: Any) -> Any:
+    async def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return _extract_pictures(await function(*args, **kwargs))
         except RequestError as refused:
@@ -94,7 +94,7 @@ def _report_refusals(function: Callable[..., Awaitable[Any]]) -> Callable[..., A
         except SandboxError as error:
             raise ToolError(str(error)) from None
 
-    return told
+    return call
 
 
 def _extract_pictures(told: Any) -> Any:
@@ -122,11 +122,7 @@ class Tools:
         return await self._client.session(session_id)
 
     async def create_session(
-        self,
-        language: str = "python",
-        template: str | None = None,
-        durable: bool = False,
-        session_id: str | None = None,
+        self, language: str = "python", template: str | None = None, durable: bool = False, session_id: str | None = None
     ) -> dict[str, Any]:
         """Make a session. Variables, functions and files stay in it from run to run. Answers its id, which is session_id if you
         give one that is free."""

@@ -27,7 +27,7 @@ def guard(app: App, token: str) -> App:
     """The application, for those who show the token."""
     expected = f"Bearer {token}".encode()
 
-    async def asked(scope: Any, receive: Any, send: Any) -> None:
+    async def call(scope: Any, receive: Any, send: Any) -> None:
         shown = dict(scope.get("headers") or ()).get(b"authorization", b"")
         if scope["type"] == "lifespan" or secrets.compare_digest(shown, expected):
             await app(scope, receive, send)
@@ -36,7 +36,7 @@ def guard(app: App, token: str) -> App:
         await send({"type": "http.response.start", "status": 401, "headers": headers})
         await send({"type": "http.response.body", "body": b"a token of this MCP server is needed: Authorization: Bearer ...\n"})
 
-    return asked
+    return call
 
 
 async def serve(server: MCPServer[Any], port: int) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from hatchway.cli.options import add_parser, at_least_one
+from hatchway.cli.options import add_parser, parse_count
 from hatchway.client import tls
 from hatchway.client.client import Client
 from hatchway.client.verb_names import verbs
@@ -58,7 +58,7 @@ def add_command(commands: Any) -> None:
     _add_values(added)
     added.add_rest()
     tail = added.add("audit tail", "the newest records of the audit log, the oldest of them first")
-    tail.add_argument("-n", "--limit", type=at_least_one, default=20, metavar="N", help="at most N (default 20)")
+    tail.add_argument("-n", "--limit", type=parse_count, default=20, metavar="N", help="at most N (default 20)")
 
 
 def _add_common(parser: argparse.ArgumentParser, *, is_after_verb: bool) -> None:
@@ -122,7 +122,7 @@ def _add_runs(added: _Verbs) -> None:
     run_.add_argument("-l", "--language", metavar="L", help="python, javascript, typescript or shell")
     run_.add_argument("--session", metavar="ID", help="a session that is there already")
     run_.add_argument("--input", action="append", default=[], metavar="NAME=JSON", help="set a variable first (repeatable)")
-    run_.add_argument("--timeout-ms", type=at_least_one, metavar="N", help="wall clock limit")
+    run_.add_argument("--timeout-ms", type=parse_count, metavar="N", help="wall clock limit")
     added.add_rows("runs")
     added.add("result", "what a run printed and what came of it, or what it waits for", "run")
 

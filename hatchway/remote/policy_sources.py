@@ -28,20 +28,20 @@ MAIN: Final = "policy.hatch"
 def read_sources(place: Path, main: str | None = None) -> tuple[dict[str, str], str]:
     """Files by name, and the main one."""
     if place.is_dir():
-        files = {name: _encode(host_files.read_bytes(path)) for path, name in _below(place)}
+        files = {name: _encode(host_files.read_bytes(path)) for path, name in _list_below(place)}
         return files, _choose_main(place, files, main)
     if main is not None and main != place.name:
         raise RequestError("INVALID_ARGUMENT", f"--main {main} is for a folder, and {place} is none", "name its folder")
     if not place.is_file():
         raise RequestError("INVALID_ARGUMENT", f"cannot read {place}: no such file or folder")
-    library = _Noting(Folder(place.parent))
+    library = _NotingLibrary(Folder(place.parent))
     loaded = load(place.name, library, Findings())
     for name in _list_programs(loaded):
         library.read(name)
     return {name: _encode(data) for name, data in library.found.items()}, place.name
 
 
-class _Noting:
+class _NotingLibrary:
     """A library that remembers what was read."""
 
     def __init__(self, library: Folder) -> None:
@@ -64,7 +64,7 @@ def _list_programs(loaded: Loaded) -> Iterator[str]:
                     yield str(rule.program)[1:-1]
 
 
-def _below(folder: Path) -> Iterator[tuple[Path, str]]:
+def _list_below(folder: Path) -> Iterator[tuple[Path, str]]:
     for path, _ in host_files.walk(folder, ""):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and not any(part.startswith(".") for part in name.split("/")):
@@ -101,13 +101,13 @@ def render(findings: list[Any], sources: Mapping[str, str], place: Path, *, colo
 def _render_finding(finding: Mapping[str, Any], texts: Mapping[str, Source], colour: bool) -> str:
     if finding["code"] in CHECKS:
         notes = tuple(finding.get("notes") or ())
-        span = _span(finding.get("place"), texts)
+        span = _find_span(finding.get("place"), texts)
         return to_text([Diagnostic(finding["code"], finding["message"], span, finding.get("hint"), notes)], colour=colour)
     hint = f"    = hint: {finding['hint']}\n" if finding.get("hint") else ""
     return f"{finding['severity']}[{finding['code']}]: {finding['message']}\n{hint}"
 
 
-def _span(place: Mapping[str, Any] | None, texts: Mapping[str, Source]) -> Span | None:
+def _find_span(place: Mapping[str, Any] | None, texts: Mapping[str, Source]) -> Span | None:
     source = texts.get(place["file"]) if place else None
     if place is None or source is None:
         return None

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from hatchway.cli.host_files import read_bytes, write_bytes
-from hatchway.cli.options import at_least_one
+from hatchway.cli.options import parse_count
 from hatchway.cli.program import parse_pair
 from hatchway.cli.terminal import show_facts, show_table
 from hatchway.client.client import Client
@@ -65,7 +65,7 @@ def _add_option(parser: argparse.ArgumentParser, param: Field) -> None:
     if param.choices:
         given["choices"] = param.choices
     if param.kind in ("number", "count"):
-        given["type"] = int if param.kind == "number" else at_least_one
+        given["type"] = int if param.kind == "number" else parse_count
     if param.kind in ("texts", "attributes"):
         given["action"] = "append"
     parser.add_argument(*names, **given)
@@ -147,6 +147,10 @@ def _read_object(file: str) -> dict[str, Any]:
 
 def _write(to: str, data: bytes, operation: Operation) -> int:
     if to == "-" and b"\0" in data and sys.stdout.isatty():
-        raise RequestError("INVALID_ARGUMENT", "this is not for a terminal", f"hatchway remote {operation.name} … FILE")
+        raise RequestError(
+            "INVALID_ARGUMENT",
+            "a terminal cannot show these bytes",
+            f"hatchway remote {operation.name} … FILE",
+        )
     write_bytes(to, data)
     return 0

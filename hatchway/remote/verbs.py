@@ -47,11 +47,11 @@ def run_run(client: Client, options: argparse.Namespace) -> int:
         "inputs": parse_inputs(options),
         "stdin": read_stdin(options),
     }
-    watched = Watched(client, is_alone=options.session is None, is_shown=not options.json)
+    watched = WatchedRun(client, is_alone=options.session is None, is_shown=not options.json)
     return _show_run(client, options, watched.run(run_request(options.session, code, asked, is_streamed=True)), watched)
 
 
-class Watched:
+class WatchedRun:
     """A run whose output is shown as it comes. Interrupting the command, or closing its pipe, cancels the run; a session of
     its own goes with the run, unless something is still to be read there."""
 
@@ -113,7 +113,7 @@ def run_result(client: Client, options: argparse.Namespace) -> int:
     return _show_run(client, options, client.get_run(options.run))
 
 
-def _show_run(client: Client, options: argparse.Namespace, run: RunInfo, watched: Watched | None = None) -> int:
+def _show_run(client: Client, options: argparse.Namespace, run: RunInfo, watched: WatchedRun | None = None) -> int:
     """`watched` has shown of its output what there was to see."""
     done = requests.get_result(run)
     waits_for = list(client.approvals(run_id=run.id)) if run.state == "waiting" else []
@@ -188,7 +188,7 @@ def run_put(client: Client, options: argparse.Namespace) -> int:
     if not path or path.endswith("/"):
         path += name
     if not path or path.endswith("/"):
-        raise RequestError("INVALID_ARGUMENT", "what standard input says has no name", "put SESSION - PATH")
+        raise RequestError("INVALID_ARGUMENT", "standard input has no file name, and no PATH is given", "put SESSION - PATH")
     made = client.session(options.session).files.write(path, read_bytes(options.file))
     return _show(options, [made], lambda item: item.path)
 
