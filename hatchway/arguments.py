@@ -30,16 +30,16 @@ _KIND_NAMES: Final = {str: "text", type(None): "None"}
 T = TypeVar("T")
 
 
-def refused(name: str, expected: str, given: object) -> RequestError:
+def refuse_kind(name: str, expected: str, given: object) -> RequestError:
     return RequestError("INVALID_ARGUMENT", f"{name} must be {expected}, not {type(given).__name__}")
 
 
-def limits_of(given: Limits, base: SessionLimits) -> SessionLimits | None:
+def complete_limits(given: Limits, base: SessionLimits) -> SessionLimits | None:
     """A whole `SessionLimits`, or a mapping with some of the six."""
     if given is None or isinstance(given, SessionLimits):
         return given
     if not isinstance(given, Mapping):
-        raise refused("limits", "SessionLimits or a mapping of some of them", given)
+        raise refuse_kind("limits", "SessionLimits or a mapping of some of them", given)
     unknown = set(given) - set(SessionLimits.__struct_fields__)
     if unknown:
         known = ", ".join(SessionLimits.__struct_fields__)
@@ -47,28 +47,28 @@ def limits_of(given: Limits, base: SessionLimits) -> SessionLimits | None:
     return msgspec.structs.replace(base, **given)
 
 
-def registry_of(tools: Tools) -> Registry:
+def build_registry(tools: Tools) -> Registry:
     if isinstance(tools, Registry):
         return tools
     registry = Registry()
-    for name, function in mapping_of("tools", tools).items():
+    for name, function in copy_mapping("tools", tools).items():
         registry.register(Capability(name=name, description=(function.__doc__ or "").strip()), function)
     return registry
 
 
-def mapping_of(name: str, given: Mapping[Any, Any] | None) -> dict[Any, Any]:
+def copy_mapping(name: str, given: Mapping[Any, Any] | None) -> dict[Any, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise refused(name, "a mapping of names to values", given)
+        raise refuse_kind(name, "a mapping of names to values", given)
     return dict(given)
 
 
-def files_of(given: VfsLimits | None) -> VfsLimits | None:
+def check_files(given: VfsLimits | None) -> VfsLimits | None:
     if given is None:
         return None
     if not isinstance(given, VfsLimits):
-        raise refused("files", "VfsLimits", given)
+        raise refuse_kind("files", "VfsLimits", given)
     for name in VfsLimits.__slots__:
         value = getattr(given, name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
@@ -76,33 +76,33 @@ def files_of(given: VfsLimits | None) -> VfsLimits | None:
     return given
 
 
-def text_of(code: str | bytes) -> str:
+def decode_code(code: str | bytes) -> str:
     if isinstance(code, str):
         return code
     if not isinstance(code, bytes):
-        raise refused("code", "text or UTF-8 bytes", code)
+        raise refuse_kind("code", "text or UTF-8 bytes", code)
     try:
         return code.decode()
     except UnicodeDecodeError as error:
         raise RequestError("INVALID_ARGUMENT", f"the code is not valid UTF-8 at byte {error.start}") from None
 
 
-def stdin_of(stdin: str | bytes) -> str:
+def decode_stdin(stdin: str | bytes) -> str:
     """As a request carries it: bytes that are no text stand in it as `surrogateescape` writes them."""
     if isinstance(stdin, bytes):
         return stdin.decode("utf-8", "surrogateescape")
     if not isinstance(stdin, str):
-        raise refused("stdin", "text or bytes", stdin)
+        raise refuse_kind("stdin", "text or bytes", stdin)
     return stdin
 
 
-def sealed_of(name: str, blob: Sealed) -> bytes:
+def check_sealed(name: str, blob: Sealed) -> bytes:
     if not isinstance(blob, _BYTES):
-        raise refused(name, "bytes", blob)
+        raise refuse_kind(name, "bytes", blob)
     return bytes(blob)
 
 
-def keys_of(keys: Keys | None) -> Keys:
+def choose_keys(keys: Keys | None) -> Keys:
     """Those given, or this user's own."""
     from sandbox.encoding.sealing import Keys, local_keys
 
@@ -111,7 +111,7 @@ def keys_of(keys: Keys | None) -> Keys:
     return check_kind("keys", keys, Keys)
 
 
-def label_of(label: str) -> str:
+def check_label(label: str) -> str:
     """A snapshot's name for people: one short line."""
     check_kind("label", label, str)
     if len(label) > LABEL_CHARS_MAX or not label.isprintable():
@@ -122,10 +122,10 @@ def label_of(label: str) -> str:
 
 def check_kind(name: str, given: T, *kinds: type) -> T:
     if not isinstance(given, kinds):
-        raise refused(name, " or ".join(_KIND_NAMES.get(kind, kind.__name__) for kind in kinds), given)
+        raise refuse_kind(name, " or ".join(_KIND_NAMES.get(kind, kind.__name__) for kind in kinds), given)
     return given
 
 
 def check_callable(name: str, given: Callable[..., Any] | None) -> None:
     if given is not None and not callable(given):
-        raise refused(name, "a function", given)
+        raise refuse_kind(name, "a function", given)

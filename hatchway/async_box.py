@@ -1,13 +1,16 @@
-"""`AsyncSandbox`: the verbs of `Sandbox` for asyncio."""
+"""`AsyncSandbox`: the verbs of `Sandbox` for asyncio.
+
+Rules: a verb is the one of `Sandbox`, run on a thread (`on_thread`); only a run can be cancelled. What is read without waiting is
+read from the `Sandbox` inside (`_Shared`).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
 import functools
-from collections.abc import Callable
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from hatchway.arguments import Sealed
 from hatchway.box import Sandbox
@@ -20,59 +23,34 @@ if TYPE_CHECKING:
     from sandbox.snapshots.history import History
     from sandbox.snapshots.recordings import Recording
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class AsyncSandbox:
-    """`Sandbox` for asyncio: runs happen on a thread, and cancelling the task cancels the run."""
+def _start(call: Callable[..., T], *args: Any, **kwargs: Any) -> asyncio.Future[T]:
+    """Call it on a thread, with the context variables of the caller."""
+    run = functools.partial(contextvars.copy_context().run, call, *args, **kwargs)
+    return asyncio.get_running_loop().run_in_executor(None, run)
 
-    def __init__(self, **options: Any) -> None:
-        self._box = Sandbox(**options)
 
-    @property
-    def id(self) -> str:
-        return self._box.id
+def on_thread(method: Callable[Concatenate[Sandbox, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """The method of a class that holds the `Sandbox` as `_box`."""
 
-    @property
-    def language(self) -> Language:
-        return self._box.language
+    @functools.wraps(method)
+    async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await _start(method, self._box, *args, **kwargs)
 
-    @property
-    def files(self) -> Files:
-        return self._box.files
+    return call
 
-    @property
-    def registry(self) -> Registry:
-        return self._box.registry
 
-    @property
-    def record(self) -> bool:
-        return self._box.record
+def cancellable(method: Callable[Concatenate[Sandbox, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """The same for a method with the argument `cancel`: cancelling the task cancels what the thread does."""
 
-    @record.setter
-    def record(self, record: bool) -> None:
-        self._box.record = record
-
-    @property
-    def recording(self) -> Recording | None:
-        return self._box.recording
-
-    @property
-    def history(self) -> History | None:
-        return self._box.history
-
-    @history.setter
-    def history(self, history: History | None) -> None:
-        self._box.history = history
-
-    @property
-    def snapshot_id(self) -> str | None:
-        return self._box.snapshot_id
-
-    async def run(self, code: str | bytes, *, cancel: Cancel | None = None, **options: Any) -> RunResult:
-        cancel = Cancel() if cancel is None else cancel
-        run = functools.partial(self._box.run, code, cancel=cancel, **options)
-        running = asyncio.get_running_loop().run_in_executor(None, contextvars.copy_context().run, run)
+    @functools.wraps(method)
+    async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        given: Any = kwargs.get("cancel")
+        cancel = Cancel() if given is None else given
+        running = _start(method, self._box, *args, **{**kwargs, "cancel": cancel})
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
@@ -81,6 +59,42 @@ class AsyncSandbox:
                 await asyncio.wait([running])
             raise
 
+    return call
+
+
+class _Shared(Generic[T]):
+    """An attribute of the `Sandbox` inside."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, owner: AsyncSandbox | None, kind: type | None = None) -> T:
+        return cast(T, self if owner is None else getattr(owner._box, self._name))
+
+    def __set__(self, owner: AsyncSandbox, value: T) -> None:
+        setattr(owner._box, self._name, value)
+
+
+class AsyncSandbox:
+    """`Sandbox` for asyncio: runs happen on a thread, and cancelling the task cancels the run."""
+
+    id: _Shared[str] = _Shared()
+    language: _Shared[Language] = _Shared()
+    files: _Shared[Files] = _Shared()
+    registry: _Shared[Registry] = _Shared()
+    record: _Shared[bool] = _Shared()
+    recording: _Shared[Recording | None] = _Shared()
+    history: _Shared[History | None] = _Shared()
+    snapshot_id: _Shared[str | None] = _Shared()
+
+    def __init__(self, **options: Any) -> None:
+        self._box = Sandbox(**options)
+
+    run = cancellable(Sandbox.run)
+    snapshot = on_thread(Sandbox.snapshot)
+    save = on_thread(Sandbox.save)
+    close = on_thread(Sandbox.close)
+
     @overload
     async def fork(self) -> Self: ...
     @overload
@@ -88,42 +102,29 @@ class AsyncSandbox:
     async def fork(self, count: int | None = None) -> Self | list[Self]:
         """An independent sandbox that starts with everything this one has; or `count` of them."""
         if count is None:
-            return self._around(await self._on_thread(self._box.fork))
-        return [self._around(box) for box in await self._on_thread(lambda: self._box.fork(count))]
-
-    async def snapshot(self, **options: Any) -> bytes:
-        return await self._on_thread(functools.partial(self._box.snapshot, **options))
-
-    async def save(self, label: str = "") -> str:
-        return await self._on_thread(functools.partial(self._box.save, label))
+            return self._wrap(await _start(self._box.fork))
+        return [self._wrap(box) for box in await _start(lambda: self._box.fork(count))]
 
     @classmethod
     async def restore(cls, blob: Sealed, **options: Any) -> Self:
-        return cls._around(await cls._on_thread(functools.partial(Sandbox.restore, blob, **options)))
+        return cls._wrap(await _start(Sandbox.restore, blob, **options))
 
     @classmethod
     async def resume(cls, recording: Recording | Sealed, **options: Any) -> tuple[Self, RunResult]:
-        box, result = await cls._on_thread(functools.partial(Sandbox.resume, recording, **options))
-        return cls._around(box), result
+        box, result = await _start(Sandbox.resume, recording, **options)
+        return cls._wrap(box), result
 
     @classmethod
-    def _around(cls, box: Sandbox) -> Self:
-        other = cls.__new__(cls)
-        other._box = box
-        return other
-
-    @staticmethod
-    async def _on_thread(call: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(None, contextvars.copy_context().run, call)
+    def _wrap(cls, box: Sandbox) -> Self:
+        wrapped = cls.__new__(cls)
+        wrapped._box = box
+        return wrapped
 
     def cancel(self) -> bool:
         return self._box.cancel()
 
-    async def close(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(None, self._box.close)
-
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()

@@ -7,7 +7,6 @@ Python functions are answered the same way, with the contract's code, so that an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import msgspec
@@ -16,17 +15,17 @@ from hatchway.arguments import (
     Limits,
     Sealed,
     Tools,
+    build_registry,
     check_callable,
+    check_files,
     check_kind,
-    files_of,
-    keys_of,
-    label_of,
-    limits_of,
-    mapping_of,
-    registry_of,
-    sealed_of,
-    stdin_of,
-    text_of,
+    check_label,
+    check_sealed,
+    choose_keys,
+    complete_limits,
+    copy_mapping,
+    decode_code,
+    decode_stdin,
 )
 from sandbox.capabilities.registry import Registry
 from sandbox.engine.limits import Cancel, check
@@ -97,9 +96,9 @@ class Sandbox:
         self._session = Session(
             session_id,
             language=chosen if language is None else parse_language(language),
-            limits=limits_of(limits, DEFAULT_LIMITS) or DEFAULT_LIMITS,
-            files=files_of(files),
-            registry=registry_of(tools),
+            limits=complete_limits(limits, DEFAULT_LIMITS) or DEFAULT_LIMITS,
+            files=check_files(files),
+            registry=build_registry(tools),
             metered=metered if state is None else state.metered,
             state=state,
         )
@@ -154,15 +153,15 @@ class Sandbox:
             request = RunRequest(
                 session_id=session.id,
                 language=session.language if language is None else parse_language(language),
-                code=text_of(code),
-                inputs=mapping_of("inputs", inputs),
+                code=decode_code(code),
+                inputs=copy_mapping("inputs", inputs),
                 return_snapshot=bool(return_snapshot),
                 validate_only=bool(validate_only),
                 timeout_ms=timeout_ms,
-                limits=limits_of(limits, session.limits),
-                stdin=stdin_of(stdin),
+                limits=complete_limits(limits, session.limits),
+                stdin=decode_stdin(stdin),
                 filename=filename,
-                env=mapping_of("env", env),
+                env=copy_mapping("env", env),
             )
             _check_history(self.history)
             if return_snapshot and self.history is None:
@@ -188,7 +187,7 @@ class Sandbox:
     def fork(self, count: int | None = None) -> Self | list[Self]:
         """A sandbox that starts with everything this one has, and is independent of it from then on; or `count` of them."""
         if count is None:
-            return self._forked(None)
+            return self._fork_one(None)
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= FORKS_MAX:
             told = f"the number of forks must be a whole number up to {FORKS_MAX}, not {excerpt(count)}"
             raise RequestError("INVALID_ARGUMENT", told)
@@ -198,7 +197,7 @@ class Sandbox:
         forks: list[Self] = []
         try:
             while len(forks) < count:
-                forks.append(self._forked(state))
+                forks.append(self._fork_one(state))
         except BaseException as error:
             for fork in forks:
                 fork.close()
@@ -208,7 +207,7 @@ class Sandbox:
             raise RequestError("INVALID_ARGUMENT", told, "ask for fewer, or raise vm.max_map_count") from None
         return forks
 
-    def _forked(self, state: SessionState | None) -> Self:
+    def _fork_one(self, state: SessionState | None) -> Self:
         child = self._around(self._session.fork(state), self._progress)
         child.record = self.record
         child.history, child.snapshot_id = self.history, self.snapshot_id
@@ -219,17 +218,17 @@ class Sandbox:
         from sandbox.snapshots.snapshot_format import Origin, capability_digests, save
 
         check_kind("tenant", tenant, str)
-        label_of(label)
+        check_label(label)
         check_kind("policy", policy, str, type(None))
         session = self._session
         origin = Origin(session.id, session.limits, capability_digests(session.registry), policy, label)
-        return save(session.freeze(), origin, keys_of(keys), tenant=tenant)
+        return save(session.freeze(), origin, choose_keys(keys), tenant=tenant)
 
     def save(self, label: str = "") -> str:
         """Keep everything this sandbox has in its history, as a child of what was saved before; the new snapshot's id."""
         from sandbox.snapshots.snapshot_format import Origin, capability_digests
 
-        label_of(label)
+        check_label(label)
         _check_history(self.history)
         if self.history is None:
             raise RequestError("INVALID_ARGUMENT", "this sandbox has no history", "open it with Sandbox(history=…)")
@@ -259,9 +258,10 @@ class Sandbox:
 
         check_callable("progress", progress)
         check_kind("tenant", tenant, str)
-        chosen, registry, files = limits_of(limits, DEFAULT_LIMITS) or DEFAULT_LIMITS, registry_of(tools), files_of(files)
-        sealed = sealed_of("a snapshot", blob)
-        found = open_snapshot(sealed, keys_of(keys), tenant=tenant, memory_mb=check(chosen).memory_mb, files=files)
+        chosen = complete_limits(limits, DEFAULT_LIMITS) or DEFAULT_LIMITS
+        registry, files = build_registry(tools), check_files(files)
+        sealed = check_sealed("a snapshot", blob)
+        found = open_snapshot(sealed, choose_keys(keys), tenant=tenant, memory_mb=check(chosen).memory_mb, files=files)
         check_capabilities(found.manifest.capabilities, registry, strict=strict)
         session = Session(
             session_id or found.manifest.session_id,
@@ -295,9 +295,9 @@ class Sandbox:
         check_callable("progress", progress)
         check_kind("tenant", tenant, str)
         if not isinstance(recording, Recording):
-            recording = Recording.open(sealed_of("a recording", recording), keys_of(keys), tenant=tenant)
-        chosen = limits_of(limits, recording.journal.limits)
-        done = resume(recording, answer=answer, registry=registry_of(tools), limits=chosen, on_output=on_output)
+            recording = Recording.open(check_sealed("a recording", recording), choose_keys(keys), tenant=tenant)
+        chosen = complete_limits(limits, recording.journal.limits)
+        done = resume(recording, answer=answer, registry=build_registry(tools), limits=chosen, on_output=on_output)
         box = cls._around(done.session, progress)
         box.record, box.recording = True, done.recording
         return box, done.result
@@ -320,7 +320,7 @@ class Sandbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

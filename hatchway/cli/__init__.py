@@ -1,9 +1,10 @@
 """The `hatchway` command.
 
-In reading order: `entry` (reads the command line and calls a command), `options` (arguments that commands share), `terminal`
-(what is shown on a terminal), `output` (tables and facts); `program` (a program and what it is given), `program_arguments`
-(words after FILE), `host_files` (files copied into a sandbox), `run`, `run_governed` (a run under a policy); then one command
-each: `serve`, `snapshots`, `snapshot_inspect`, `templates`, `hooks`, `audit`, `secrets`, `tokens`, `doctor`, `completion`.
+In reading order: `entry` (reads the command line and calls a command), `options` (arguments that commands share, and all of
+`run`), `terminal` (what is shown on a terminal), `host_files` (files of this machine), `program` (a program and what it is
+given), `run`, `run_governed` (a run under a policy); then one command each: `snapshots`, `snapshot_inspect`, `templates`,
+`guest_images`, `doctor`, `completion`, `explain`, `serve`, `hooks`; and on the store of a gateway (`store_access`): `audit`,
+`secrets`, `tokens`.
 """
 
 

@@ -2,17 +2,18 @@
 
 Rules: `verify` answers with status 0 if every chain is whole, 1 if a record was changed, is missing or stands in the wrong
 place, 2 if it could not look. It reads a store (a folder, a file, or a database's URL) or an export. Nothing is written but
-the export. Imports happen inside of functions: every command of `hatchway` reads this file.
+the export.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from hatchway.cli.options import add_data, add_parser
 
@@ -24,7 +25,6 @@ def add_command(commands: Any) -> None:
     audit = add_parser(
         commands,
         "audit",
-        help="check and export the audit log",
         description="The audit log: records in which each vouches for the one before it.",
         epilog="examples:\n  hatchway audit verify\n"
         "  hatchway audit export --data . --tenant acme -o acme.jsonl\n  hatchway audit verify --data acme.jsonl",
@@ -42,80 +42,45 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from gateway.errors import GatewayError
-    from hatchway.cli.terminal import complain
+    from hatchway.cli.store_access import run_or_complain
 
-    try:
-        return run_verify(options) if options.verb == "verify" else run_export(options)
-    except GatewayError as error:
-        complain(str(error), error.error.hint)
-    except OSError as error:
-        complain(str(error))
-    return 2
+    return run_or_complain(_verify(options) if options.verb == "verify" else _export(options))
 
 
-def run_verify(options: argparse.Namespace) -> int:
-    import msgspec
-
-    from gateway.audit.verification import verify_lines
+async def _verify(options: argparse.Namespace) -> int:
+    from gateway.audit.verification import verify, verify_lines
+    from hatchway.cli.store_access import open_tenants
 
     head = _parse_head(options.head)
     path = Path(options.data)
     if path.is_file() and not _is_database(path):
         with path.open("rb") as lines:
-            found = verify_lines(_bounded(lines), head)
-        verdicts = {name: one for name, one in found.items() if options.tenant in (None, name)}
+            found = verify_lines(_read_lines(lines), head)
+        verdicts = {name: verdict for name, verdict in found.items() if options.tenant in (None, name)}
     else:
-        verdicts = asyncio.run(_verify_store(options.data, options.tenant, head))
+        async with open_tenants(options.data, options.tenant) as (store, tenants):
+            verdicts = {name: await verify(store, name, head) for name in tenants}
     if options.json:
-        print(msgspec.json.encode({name: msgspec.to_builtins(one) for name, one in verdicts.items()}).decode())
+        print(msgspec.json.encode({name: msgspec.to_builtins(verdict) for name, verdict in verdicts.items()}).decode())
     else:
-        for name, one in verdicts.items():
-            _show(name, one)
+        for name, verdict in verdicts.items():
+            _show(name, verdict)
         if not verdicts:
             print("there are no records")
-    return 0 if all(one.ok for one in verdicts.values()) else 1
+    return 0 if all(verdict.ok for verdict in verdicts.values()) else 1
 
 
-async def _verify_store(place: str, tenant: str | None, head: tuple[int, str] | None) -> dict[str, Verdict]:
-    from gateway.audit.verification import verify
-    from gateway.errors import missing
-    from gateway.stores.factory import open_store
-    from gateway.stores.pages import tenant_ids
-
-    store = await open_store(place, create=False)
-    try:
-        names = [tenant] if tenant is not None else [one async for one in tenant_ids(store)]
-        if tenant is not None and await store.tenant(tenant) is None:
-            raise missing("tenant", tenant)
-        return {name: await verify(store, name, head) for name in names}
-    finally:
-        await store.close()
-
-
-def run_export(options: argparse.Namespace) -> int:
-    asyncio.run(_export(options))
-    return 0
-
-
-async def _export(options: argparse.Namespace) -> None:
+async def _export(options: argparse.Namespace) -> int:
     from gateway.audit.verification import export
-    from gateway.errors import missing
-    from gateway.stores.factory import open_store
-    from gateway.stores.pages import tenant_ids
+    from hatchway.cli.store_access import open_tenants
 
-    store = await open_store(options.data, create=False)
-    try:
-        if options.tenant is not None and await store.tenant(options.tenant) is None:
-            raise missing("tenant", options.tenant)
-        names = [options.tenant] if options.tenant is not None else [one async for one in tenant_ids(store)]
+    async with open_tenants(options.data, options.tenant) as (store, tenants):
         with open(options.output, "xb") if options.output else contextlib.nullcontext(sys.stdout.buffer) as file:
-            for name in names:
+            for name in tenants:
                 async for line in export(store, name, after=options.after):
                     file.write(line)
             file.flush()
-    finally:
-        await store.close()
+    return 0
 
 
 def _is_database(path: Path) -> bool:
@@ -123,7 +88,7 @@ def _is_database(path: Path) -> bool:
         return file.read(16) == b"SQLite format 3\0"
 
 
-def _bounded(file: Any) -> Any:
+def _read_lines(file: Any) -> Any:
     """Lines of an export; one that has no end is given in pieces, which are no records."""
     from gateway.audit.verification import LINE_BYTES_MAX
 

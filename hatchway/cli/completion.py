@@ -8,12 +8,42 @@ is expected. Words that are neither are passed over, so options may stand anywhe
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib
 from collections.abc import Iterable
+from typing import Any
+
+from hatchway.cli import entry
+from hatchway.cli.options import add_parser
+from policy.tools.commands import add_commands
 
 Places = dict[str, list[str]]
 
 
-def places(parsers: Iterable[tuple[str, argparse.ArgumentParser]]) -> tuple[Places, Places, set[str]]:
+def add_command(commands: Any) -> None:
+    completion = add_parser(commands, "completion", description='Add eval "$(hatchway completion bash)" to ~/.bashrc')
+    completion.add_argument("shell", choices=["bash", "zsh", "fish"])
+
+
+def run(options: argparse.Namespace) -> int:
+    print(render_script(_build_parsers(), options.shell))
+    return 0
+
+
+def _build_parsers() -> list[tuple[str, argparse.ArgumentParser]]:
+    """Parsers by what is typed before their words."""
+    others = []
+    with contextlib.suppress(ModuleNotFoundError):  # only a checkout has benches
+        from benches.__main__ import parser as bench_parser
+
+        others.append(("bench", bench_parser()))
+    policy = argparse.ArgumentParser()
+    add_commands(policy.add_subparsers())
+    modules = (importlib.import_module(module) for module, _ in entry.COMMANDS.values())
+    return [("", entry.build_parser()), ("", entry.build_command_parser(*modules)), ("policy", policy), *others]
+
+
+def list_places(parsers: Iterable[tuple[str, argparse.ArgumentParser]]) -> tuple[Places, Places, set[str]]:
     """Words by place, words by place and option, and the places where a verb is expected."""
     words: Places = {"": []}
     values: Places = {}
@@ -37,19 +67,19 @@ def places(parsers: Iterable[tuple[str, argparse.ArgumentParser]]) -> tuple[Plac
     return {place: list(dict.fromkeys(offered)) for place, offered in words.items()}, values, expecting
 
 
-def script(parsers: Iterable[tuple[str, argparse.ArgumentParser]], shell: str) -> str:
-    words, values, expecting = places(parsers)
+def render_script(parsers: Iterable[tuple[str, argparse.ArgumentParser]], shell: str) -> str:
+    words, values, expecting = list_places(parsers)
     if shell == "fish":
-        return _fish(words, values, expecting)
-    bash = _bash(words, values, expecting)
+        return _render_fish(words, values, expecting)
+    bash = _render_bash(words, values, expecting)
     return f"autoload -U +X bashcompinit && bashcompinit\n{bash}" if shell == "zsh" else bash
 
 
-def _bash(words: Places, values: Places, expecting: set[str]) -> str:
+def _render_bash(words: Places, values: Places, expecting: set[str]) -> str:
     def cases(table: Places, more: str = "") -> str:
-        return "\n".join(f'    {_quoted(place)}) offered="{" ".join(offered)}"{more} ;;' for place, offered in table.items())
+        return "\n".join(f'    {_quote(place)}) offered="{" ".join(offered)}"{more} ;;' for place, offered in table.items())
 
-    known = "|".join(_quoted(place) for place in words if place)
+    known = "|".join(_quote(place) for place in words if place)
     return (
         "_hatchway() {\n"
         '  local place="" offered="" files=yes word i\n'
@@ -60,7 +90,7 @@ def _bash(words: Places, values: Places, expecting: set[str]) -> str:
         '  case "$place" in\n'
         f"{cases(words)}\n"
         "  esac\n"
-        f'  case "$place" in {"|".join(map(_quoted, sorted(expecting)))}) files= ;; esac\n'
+        f'  case "$place" in {"|".join(map(_quote, sorted(expecting)))}) files= ;; esac\n'
         '  case "$place ${COMP_WORDS[COMP_CWORD-1]}" in\n'
         f"{cases(values, ' files=')}\n"
         "  esac\n"
@@ -72,11 +102,11 @@ def _bash(words: Places, values: Places, expecting: set[str]) -> str:
     )
 
 
-def _quoted(place: str) -> str:
+def _quote(place: str) -> str:
     return f'"{place}"' if not place or " " in place else place
 
 
-def _fish(words: Places, values: Places, expecting: set[str]) -> str:
+def _render_fish(words: Places, values: Places, expecting: set[str]) -> str:
     known = " ".join(f"'{place}'" for place in words if place)
     lines = [
         f"set -g __hatchway_places {known}",

@@ -7,9 +7,11 @@ import os
 import platform
 import sys
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import msgspec
 
+from hatchway.cli.options import add_parser
 from hatchway.cli.terminal import paint
 from sandbox.engine.memory import kernel
 from sandbox.errors import SandboxError
@@ -28,6 +30,12 @@ class Finding:
     detail: str
 
 
+def add_command(commands: Any) -> None:
+    doctor = add_parser(commands, "doctor", description="Look at this machine.")
+    doctor.add_argument("--json", action="store_true", help="machine-readable")
+    doctor.add_argument("--verify", action="store_true", help="hash every cached file again (takes a second)")
+
+
 def run(options: argparse.Namespace) -> int:
     findings = examine(images, verify=options.verify)
     if options.json:
@@ -40,26 +48,23 @@ def run(options: argparse.Namespace) -> int:
 
 
 def examine(store: Images, *, verify: bool = False) -> list[Finding]:
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
     findings = [
         Finding("python", "good" if sys.version_info >= (3, 11) else "bad", platform.python_version()),
-        Finding(
-            "platform",
-            "good" if sys.platform == "linux" else "bad",
-            f"{platform.system()} {platform.release()} {platform.machine()}",
-        ),
-        _memory_tracking(),
+        Finding("platform", "good" if sys.platform == "linux" else "bad", system),
+        _examine_memory_tracking(),
         Finding("cores", "good" if (os.cpu_count() or 1) > 1 else "slow", f"{os.cpu_count()}; as many guests compute at once"),
     ]
     try:
         findings.append(Finding("cache", "good", f"{store.cache.directory} (private, sealed)"))
-        findings.extend(_guest(store, name, verify) for name in GUESTS)
+        findings.extend(_examine_guest(store, name, verify) for name in GUESTS)
     except SandboxError as error:
         findings.append(Finding("cache", "bad", str(error)))
-    findings.extend(_layer(layer) for layer in jail.examine())
+    findings.extend(_describe_layer(layer) for layer in jail.examine())
     return findings
 
 
-def _layer(layer: Layer) -> Finding:
+def _describe_layer(layer: Layer) -> Finding:
     """A layer of the jail of worker processes. Without a required one `hatchway serve` needs `jail = "best_effort"`."""
     if layer.applied:
         return Finding(f"jail: {layer.name}", "good", layer.detail)
@@ -67,18 +72,15 @@ def _layer(layer: Layer) -> Finding:
     return Finding(f"jail: {layer.name}", "slow", layer.detail + needed)
 
 
-def _memory_tracking() -> Finding:
+def _examine_memory_tracking() -> Finding:
     method = kernel().method
     if method == "pagemap scan with write tracking":
         return Finding("written pages", "good", f"{method}: checkpoints copy only what changed")
-    return Finding(
-        "written pages",
-        "slow",
-        f"by {method}; Linux 6.7 or newer with userfaultfd is faster (sysctl vm.unprivileged_userfaultfd=1)",
-    )
+    faster = "Linux 6.7 or newer with userfaultfd is faster (sysctl vm.unprivileged_userfaultfd=1)"
+    return Finding("written pages", "slow", f"by {method}; {faster}")
 
 
-def _guest(store: Images, name: str, verify: bool) -> Finding:
+def _examine_guest(store: Images, name: str, verify: bool) -> Finding:
     try:
         source = source_of(name)
         found = [store.cache.find(entry, verify=verify) for entry in store.names(source, False)]
@@ -86,7 +88,5 @@ def _guest(store: Images, name: str, verify: bool) -> Finding:
         return Finding(f"{name} guest", "bad", str(error))
     if all(found):
         return Finding(f"{name} guest", "good", "compiled and started" + (", contents verified" if verify else ""))
-    seconds = source.wasm.stat().st_size / 1e6 * 0.75
-    return Finding(
-        f"{name} guest", "slow", f"not compiled yet; hatchway images build takes about {max(1, round(seconds))} s, once"
-    )
+    seconds = max(1, round(source.wasm.stat().st_size / 1e6 * 0.75))
+    return Finding(f"{name} guest", "slow", f"not compiled yet; hatchway images build takes about {seconds} s, once")

@@ -27,7 +27,6 @@ def add_command(commands: Any) -> None:
     command = add_parser(
         commands,
         "explain",
-        help="what an error code means and what to do about it",
         description="Print cause and remedy of an error code; without a code, list all codes.",
         epilog="examples:\n  hatchway explain SESSION_WAITING\n  hatchway explain HP021\n  hatchway explain --json",
     )

@@ -9,13 +9,25 @@ would be blocked or withheld, 2 for a mistake.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import dataclasses
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hatchway.cli.options import add_parser
+import msgspec
+
+from hatchway.cli.host_files import read_bytes
+from hatchway.cli.options import add_many, add_parser
+from hatchway.cli.terminal import show_progress
+from sandbox.errors import RequestError
+from sandbox.guests.images import images
+from sandbox.languages import GUEST_OF, LANGUAGE_OF_HOOK
+from sandbox.wire import DEFAULT_LIMITS, Language
+from sandbox.workers.interface import FileChanges, FileEntry, Opening, Worker
+from sandbox.workers.local.worker import LocalWorker
 
 if TYPE_CHECKING:
     from gateway.hooks.executors.ports import ExecutorOpts, Ran
@@ -23,7 +35,6 @@ if TYPE_CHECKING:
     from gateway.hooks.jobs import Changes, Done, Forks, Job
     from gateway.hooks.payloads import HookPayload, Occasion
     from gateway.hooks.specs import UserHookSpec
-    from sandbox.workers.interface import FileChanges, Worker
 
 _SESSION_ID = "test"
 _FILE_BYTES_MAX = 10 << 20
@@ -34,7 +45,6 @@ def add_command(commands: Any) -> None:
     hook = add_parser(
         commands,
         "hook",
-        help="try a hook on an event and see what it would do",
         description="Hooks: programs that may refuse or rewrite what a session does.",
         epilog="example:\n  hatchway hook test guard.json --event event.json --files ./workspace\n"
         'where guard.json is   {"event": "pre_tool_use", "executor": {"type": "bash", "command": "exit 1"}}\n'
@@ -43,18 +53,15 @@ def add_command(commands: Any) -> None:
     verbs = hook.add_subparsers(dest="verb", metavar="VERB", required=True)
     test = verbs.add_parser("test", help="fire an event at hooks, step by step", description="Fire an event at hooks.")
     test.add_argument("spec", metavar="SPEC", help="JSON: a hook, or a list of hooks")
-    test.add_argument(
-        "--event", required=True, metavar="FILE", help="JSON: {event, data, session_id?, turn_id?, org_id?, agent_id?}"
-    )
+    event = "JSON: {event, data, session_id?, turn_id?, org_id?, agent_id?}"
+    test.add_argument("--event", required=True, metavar="FILE", help=event)
     test.add_argument("--files", metavar="DIR", help="copy a folder's files into /workspace first")
-    test.add_argument("--mute", action="append", default=[], metavar="ID", help="mute hooks by id or glob (repeatable)")
+    add_many(test, "--mute", "ID", "mute hooks by id or glob")
     test.add_argument("--send", action="store_true", help="really send webhooks")
     test.add_argument("--json", action="store_true", help="machine-readable")
 
 
 def run(options: argparse.Namespace) -> int:
-    import asyncio
-
     specs, occasion = _read_specs(Path(options.spec)), _read_event(Path(options.event))
     _load_images(specs)
     fired, seen = asyncio.run(_fire(options, specs, occasion, _read_files(options.files)))
@@ -67,22 +74,17 @@ def run(options: argparse.Namespace) -> int:
 
 def _read_specs(path: Path) -> tuple[UserHookSpec, ...]:
     from gateway.hooks.specs import InvalidHooks, check_specs
-    from sandbox.errors import RequestError
 
     raw = _read_json(path)
     try:
         return check_specs(raw if isinstance(raw, list) else [raw])
     except InvalidHooks as invalid:
-        raise RequestError(
-            "INVALID_ARGUMENT", f"{path}:\n  " + "\n  ".join(map(str, invalid.mistakes)), "see docs/hooks.md"
-        ) from None
+        told = "\n  ".join([f"{path}:", *map(str, invalid.mistakes)])
+        raise RequestError("INVALID_ARGUMENT", told, "see docs/hooks.md") from None
 
 
 def _read_event(path: Path) -> Occasion:
-    import msgspec
-
     from gateway.hooks.payloads import Occasion
-    from sandbox.errors import RequestError
 
     raw = _read_json(path)
     try:
@@ -93,32 +95,19 @@ def _read_event(path: Path) -> Occasion:
 
 def _load_images(specs: tuple[UserHookSpec, ...]) -> None:
     """What has to be compiled on this machine first is not in any hook's time."""
-    from hatchway.cli.terminal import show_progress
-    from sandbox.guests.images import images
-    from sandbox.languages import GUEST_OF, LANGUAGE_OF_HOOK
-
     for guest in {GUEST_OF[LANGUAGE_OF_HOOK[spec.executor.type]] for spec in specs if spec.executor.type in LANGUAGE_OF_HOOK}:
         images.get(guest, progress=show_progress)
 
 
 def _read_json(path: Path) -> Any:
-    import json
-
-    from sandbox.errors import RequestError
-
     try:
-        return json.loads(path.read_bytes())
-    except OSError as error:
-        raise RequestError("INVALID_ARGUMENT", f"cannot read {path}: {error.strerror}") from None
+        return json.loads(read_bytes(path))
     except (ValueError, RecursionError) as error:
         raise RequestError("INVALID_ARGUMENT", f"{path} is not JSON: {error}") from None
 
 
 def _read_files(folder: str | None) -> FileChanges:
     """A folder's files, as those of a workspace."""
-    from sandbox.errors import RequestError
-    from sandbox.workers.interface import FileChanges, FileEntry
-
     if folder is None:
         return FileChanges()
     top = Path(folder)
@@ -127,10 +116,7 @@ def _read_files(folder: str | None) -> FileChanges:
     written = []
     for path in sorted(top.rglob("*")):
         if path.is_file() and not path.is_symlink():
-            try:
-                written.append(FileEntry(path=f"/{path.relative_to(top)}", data=path.read_bytes()))
-            except OSError as error:
-                raise RequestError("INVALID_ARGUMENT", f"cannot read {path}: {error.strerror}") from None
+            written.append(FileEntry(path=f"/{path.relative_to(top)}", data=read_bytes(path)))
     return FileChanges(written=written)
 
 
@@ -170,8 +156,20 @@ class _Seen:
     ran: Ran
 
 
-class _Watched:
-    """Executors, and the forks under them, that remember what every hook was told and said."""
+class _NotedForks:
+    """Forks that remember the environment of the last program."""
+
+    def __init__(self, forks: Forks) -> None:
+        self._forks = forks
+        self.environment: Mapping[str, str] = {}
+
+    async def run(self, session_id: str, job: Job) -> Done:
+        self.environment = job.env
+        return await self._forks.run(_SESSION_ID, job)
+
+
+class _WatchedExecutors:
+    """Executors that remember what every hook was told and said."""
 
     def __init__(self, forks: Forks, options: argparse.Namespace) -> None:
         from gateway.egress import Egress
@@ -179,33 +177,17 @@ class _Watched:
 
         egress: Any = Egress() if options.send else _NotSending()
         self.seen: dict[str, _Seen] = {}
-        self._forks = forks
-        self._environment: Mapping[str, str] = {}
-        self._executors = Executors(
-            forks=_Noting(self), programs=_Folder(Path(options.spec).parent), egress=egress, keys=_TestKey()
-        )
+        self._forks = _NotedForks(forks)
+        programs = _Folder(Path(options.spec).parent)
+        self._executors = Executors(forks=self._forks, programs=programs, egress=egress, keys=_TestKey())
 
     async def run(self, spec: UserHookSpec, payload: HookPayload, opts: ExecutorOpts, changes: tuple[Changes, ...] = ()) -> Ran:
         from gateway.hooks.matchers import match
 
-        self._environment = {}
+        self._forks.environment = {}
         ran = await self._executors.run(spec, payload, opts, changes)
-        self.seen[spec.id] = _Seen(match(spec.matcher, spec.event, payload.data).why, self._environment, ran)
+        self.seen[spec.id] = _Seen(match(spec.matcher, spec.event, payload.data).why, self._forks.environment, ran)
         return ran
-
-    async def run_job(self, job: Job) -> Done:
-        self._environment = job.env
-        return await self._forks.run(_SESSION_ID, job)
-
-
-class _Noting:
-    """The watched forks, as executors want them."""
-
-    def __init__(self, watched: _Watched) -> None:
-        self._watched = watched
-
-    async def run(self, session_id: str, job: Job) -> Done:
-        return await self._watched.run_job(job)
 
 
 async def _fire(
@@ -213,16 +195,13 @@ async def _fire(
 ) -> tuple[Fired, dict[str, _Seen]]:
     from gateway.hooks.firing import fire
     from gateway.hooks.worker_jobs import WorkerForks
-    from sandbox.wire import DEFAULT_LIMITS, Language
-    from sandbox.workers.interface import Opening
-    from sandbox.workers.local.worker import LocalWorker
 
     worker = LocalWorker()
 
     async def this_worker() -> Worker:
         return worker
 
-    watched = _Watched(WorkerForks(this_worker), options)
+    watched = _WatchedExecutors(WorkerForks(this_worker), options)
     try:
         await worker.open(Opening(session_id=_SESSION_ID, language=Language.SHELL, limits=DEFAULT_LIMITS))
         await worker.apply(_SESSION_ID, files)
@@ -234,7 +213,7 @@ async def _fire(
 def _print_steps(specs: tuple[UserHookSpec, ...], occasion: Occasion, fired: Fired, seen: Mapping[str, _Seen]) -> None:
     print(f"event {fired.event.value}")
     _print_data(occasion.data)
-    skipped, outcomes = dict(fired.skipped), {one.hook_id: one for one in fired.outcomes}
+    skipped, outcomes = dict(fired.skipped), {outcome.hook_id: outcome for outcome in fired.outcomes}
     for number, spec in enumerate(specs, 1):
         print(f"\n{number}. {spec.id} ({spec.executor.type}, {spec.timeout_ms} ms, on_error {spec.on_error})")
         if spec.id in skipped:
@@ -257,14 +236,12 @@ def _print_hook(outcome: Outcome, seen: _Seen | None) -> None:
         print("   environment (and the same with the prefix HATCHWAY_HOOK_):")
     for name, value in seen.environment.items():
         if not name.startswith("HATCHWAY_HOOK_"):
-            print(f"     {name}={_short(value)}")
+            print(f"     {name}={_shorten(value)}")
     for name, text in (("stdout", ran.stdout), ("stderr", ran.stderr)):
         for line in text.splitlines()[:20]:
-            print(f"   {name}: {_short(line)}")
-    print(
-        f"   exit status {ran.exit_code}, {outcome.duration_ms:.1f} ms"
-        + (f", {ran.attempts} attempts" if ran.attempts > 1 else "")
-    )
+            print(f"   {name}: {_shorten(line)}")
+    attempts = f", {ran.attempts} attempts" if ran.attempts > 1 else ""
+    print(f"   exit status {ran.exit_code}, {outcome.duration_ms:.1f} ms{attempts}")
     print(f"   decision: {outcome.decision}" + (f" ({outcome.reason})" if outcome.reason else ""))
     print(f"   effect: {outcome.effect.replace('_', ' ')}" + (" by on_error" if outcome.decision == "error" else ""))
     for path in (*ran.changes.files, *ran.changes.directories, *ran.changes.links) if outcome.changed_files else ():
@@ -284,31 +261,21 @@ def _print_end(fired: Fired) -> None:
 
 
 def _print_data(data: Mapping[str, Any]) -> None:
-    import msgspec
-
     for name, value in data.items():
-        print(f"  {name}: {_short(msgspec.json.encode(value).decode())}")
+        print(f"  {name}: {_shorten(msgspec.json.encode(value).decode())}")
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + f"… ({len(text)} characters)"
 
 
 def _print_json(fired: Fired, seen: Mapping[str, _Seen]) -> None:
-    import msgspec
-
+    said = ("stdout", "stderr", "exit_code", "output")
     hooks = {
-        hook_id: {
-            "why": one.why,
-            "environment": one.environment,
-            "stdout": one.ran.stdout,
-            "stderr": one.ran.stderr,
-            "exit_code": one.ran.exit_code,
-            "output": one.ran.output,
-        }
-        for hook_id, one in seen.items()
+        hook_id: {"why": hook.why, "environment": hook.environment, **{name: getattr(hook.ran, name) for name in said}}
+        for hook_id, hook in seen.items()
     }
     facts = {name: getattr(fired, name) for name in fired.__struct_fields__ if name != "changes"}
-    facts["files"] = sorted({path for one in fired.changes for path in (*one.files, *one.directories, *one.links)})
-    facts["removed"] = sorted({path for one in fired.changes for path in one.removed})
+    facts["files"] = sorted({path for change in fired.changes for path in (*change.files, *change.directories, *change.links)})
+    facts["removed"] = sorted({path for change in fired.changes for path in change.removed})
     sys.stdout.write(msgspec.json.encode({**facts, "hooks": hooks}).decode() + "\n")

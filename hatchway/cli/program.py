@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from hatchway.box import Sandbox
-from hatchway.cli import host_files, program_arguments
+from hatchway.cli import host_files
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
 from sandbox.filesystem.vfs import VfsError
@@ -53,10 +53,7 @@ def read_program(options: argparse.Namespace) -> Program:
     language = options.language or LANGUAGE_OF_SUFFIX.get(path.suffix)
     if language is None:
         raise RequestError("INVALID_ARGUMENT", f"cannot tell the language of {path.name!r}", "add --language")
-    try:
-        return Program(path.read_bytes(), language, path.name)
-    except OSError as error:
-        raise RequestError("INVALID_ARGUMENT", f"cannot read {path}: {error.strerror}") from None
+    return Program(host_files.read_bytes(path), language, path.name)
 
 
 def run_program(
@@ -72,29 +69,29 @@ def run_program(
         host_files.put(box.files, Path(host), guest)
     if not check:
         _give_arguments(box, program, language, options)
-    code = program.code if check or getattr(options, "json", False) else _code_of(box, program, language)
+    code = program.code if check or getattr(options, "json", False) else _choose_code(box, program, language)
     box.record = recorded
     return box.run(
         code,
         language=language,
-        inputs=inputs_of(options),
-        stdin=b"" if check else stdin_of(options),
+        inputs=parse_inputs(options),
+        stdin=b"" if check else open_stdin(options),
         validate_only=check,
         filename=program.filename,
         on_output=on_output,
     )
 
 
-def _code_of(box: Sandbox, program: Program, language: Language) -> str | bytes:
+def _choose_code(box: Sandbox, program: Program, language: Language) -> str | bytes:
     """As of a file, unless it has a mistake that would be found in what is added to it."""
-    code = as_file(program, language)
+    code = end_as_file(program, language)
     if code is program.code:
         return code
     checked = box.run(code, language=language, validate_only=True, filename=program.filename)
     return program.code if _is_behind(checked, program.code) else code
 
 
-def as_file(program: Program, language: Language) -> str | bytes:
+def end_as_file(program: Program, language: Language) -> str | bytes:
     """The code of a program from a file, so that its last expression is no result: where files are run, none is shown. What the
     program assigns to `result` is one. With --json the result is wanted as well, and given."""
     ending = LANGUAGES[language].ending
@@ -119,13 +116,26 @@ def _put_program(box: Sandbox, name: str, code: str | bytes) -> None:
 def _give_arguments(box: Sandbox, program: Program, language: Language, options: argparse.Namespace) -> None:
     """Also without any, a program from a file finds its own name, where its language has one next to them."""
     if options.arguments:
-        program_arguments.give(box, language, program.filename or ("-" if options.path else "-c"), options.arguments)
+        name = program.filename or ("-" if options.path else "-c")
+        _set_arguments(box, language, [name, *options.arguments])
     elif program.filename is not None and language is not Language.SHELL:
         with contextlib.suppress(RequestError):  # limits so small that not even this fits: the program itself will tell
-            program_arguments.give(box, language, program.filename, [])
+            _set_arguments(box, language, [program.filename])
 
 
-def stdin_of(options: argparse.Namespace) -> bytes | Source:
+def _set_arguments(box: Sandbox, language: Language, words: list[str]) -> None:
+    """A request has no field for them: a program of one line sets `sys.argv`, `process.argv` or `$1 …` in the session first, so
+    the real one's line numbers stay. A word is data: it is written as a literal of the language."""
+    try:
+        setting = LANGUAGES[language].give(words)
+    except UnicodeEncodeError:
+        raise RequestError("INVALID_ARGUMENT", "an argument of the program is not valid UTF-8") from None
+    done = box.run(setting, language=language)
+    if done.error is not None:
+        raise RequestError(done.error.code, f"the program's arguments cannot be given to it: {done.error.message}")
+
+
+def open_stdin(options: argparse.Namespace) -> bytes | Source:
     """What the program reads: ours, unless a person types there or the program itself came from it."""
     if options.path == "-" or sys.stdin is None or sys.stdin.isatty():
         return b""
@@ -137,14 +147,14 @@ def stdin_of(options: argparse.Namespace) -> bytes | Source:
 
 def read_stdin(options: argparse.Namespace) -> str:
     """The same for a gateway, whose requests are text, whole."""
-    stdin = stdin_of(options)
+    stdin = open_stdin(options)
     try:
         return (stdin.read_all() if isinstance(stdin, Source) else stdin).decode()
     except UnicodeDecodeError as error:
         raise RequestError("INVALID_ARGUMENT", f"standard input is not valid UTF-8 at byte {error.start}", "use --file") from None
 
 
-def limits_of(options: argparse.Namespace) -> dict[str, int]:
+def choose_limits(options: argparse.Namespace) -> dict[str, int]:
     """On the command line a limit may be raised: its user owns the machine."""
     given = {name: getattr(options, option) for option, name in LIMIT_OF_OPTION.items()}
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -155,17 +165,22 @@ def limits_of(options: argparse.Namespace) -> dict[str, int]:
     return chosen
 
 
-def inputs_of(options: argparse.Namespace) -> dict[str, Any]:
+def parse_inputs(options: argparse.Namespace) -> dict[str, Any]:
     return dict(parse_pair("--input", pair, "--input x=21") for pair in options.input)
 
 
 def parse_pair(option: str, pair: str, example: str) -> tuple[str, Any]:
-    """NAME=JSON; what is not JSON is a text."""
+    """NAME=JSON."""
     name, equals, value = pair.partition("=")
     if not equals:
         hint = f"write {option} name=JSON, for example {example}"
         raise RequestError("INVALID_ARGUMENT", f"{option} {pair!r} has no value", hint)
+    return name, parse_json(value)
+
+
+def parse_json(text: str) -> Any:
+    """What is not JSON is a text."""
     try:
-        return name, msgspec.json.decode(value)
+        return msgspec.json.decode(text)
     except msgspec.DecodeError:
-        return name, value
+        return text

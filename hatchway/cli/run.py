@@ -13,9 +13,10 @@ from pathlib import Path
 
 import msgspec
 
-from hatchway.arguments import text_of
+from hatchway.arguments import decode_code
 from hatchway.box import Sandbox
-from hatchway.cli.program import Program, as_file, inputs_of, limits_of, read_program, read_stdin, run_program
+from hatchway.cli.options import add_run as add_command
+from hatchway.cli.program import Program, choose_limits, end_as_file, parse_inputs, read_program, read_stdin, run_program
 from hatchway.cli.terminal import STATUS_EXIT, complain, paint, say, show_progress, write_output
 from sandbox.errors import RequestError
 from sandbox.filesystem.vfs import VfsError
@@ -32,6 +33,9 @@ _SUFFIX_OF_MIME = {
 }
 
 
+__all__ = ["add_command", "choose_exit_status", "count_unseen", "run", "show_result"]
+
+
 def run(options: argparse.Namespace) -> int:
     try:
         result, copied = _run(options)
@@ -45,10 +49,10 @@ def run(options: argparse.Namespace) -> int:
     else:
         _show(result, options)
     saved = not options.displays or _save_displays(result, Path(options.displays))
-    return exit_status(result) or int(not (copied and saved))
+    return choose_exit_status(result) or int(not (copied and saved))
 
 
-def exit_status(result: RunResult) -> int:
+def choose_exit_status(result: RunResult) -> int:
     """The program's own, or what tells how it was ended."""
     return STATUS_EXIT.get(result.status.value, result.exit_code) if result.error else result.exit_code
 
@@ -58,7 +62,7 @@ def _run(options: argparse.Namespace) -> tuple[RunResult, bool]:
     if options.path is None and options.code is None and options.arguments:
         options.path = options.arguments.pop(0)
     program = read_program(options)
-    limits = limits_of(options)
+    limits = choose_limits(options)
     if options.fact and not options.policy:
         raise RequestError("INVALID_ARGUMENT", "--fact is told to a policy, and there is none", "add --policy FILE")
     if options.displays:
@@ -85,9 +89,9 @@ def _run_governed(options: argparse.Namespace, program: Program, limits: dict[st
         raise RequestError("INVALID_ARGUMENT", "arguments of the program do not go together with --policy", "use --input")
     language = parse_language(program.language)
     body = RunBody(
-        code=text_of(program.code if options.check or options.json else as_file(program, language)),
+        code=decode_code(program.code if options.check or options.json else end_as_file(program, language)),
         language=language,
-        inputs=inputs_of(options),
+        inputs=parse_inputs(options),
         stdin=read_stdin(options),
         validate_only=options.check,
         filename=program.filename,
@@ -117,18 +121,14 @@ def _make_folder(folder: Path) -> None:
 
 def _save_displays(result: RunResult, folder: Path) -> bool:
     try:
-        _write_displays(result, folder)
+        for number, display in enumerate(result.displays, 1):
+            suffix = _SUFFIX_OF_MIME.get(display.mime, ".txt")
+            data = base64.b64decode(display.data) if display.mime in ("image/png", "image/jpeg") else display.data.encode()
+            (folder / f"display-{number}{suffix}").write_bytes(data)
     except OSError as error:
         complain(f"displays cannot be saved in {folder}: {error.strerror}")
         return False
     return True
-
-
-def _write_displays(result: RunResult, folder: Path) -> None:
-    for number, display in enumerate(result.displays, 1):
-        suffix = _SUFFIX_OF_MIME.get(display.mime, ".txt")
-        data = base64.b64decode(display.data) if display.mime in ("image/png", "image/jpeg") else display.data.encode()
-        (folder / f"display-{number}{suffix}").write_bytes(data)
 
 
 def show_result(result: RunResult) -> None:

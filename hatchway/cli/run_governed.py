@@ -1,12 +1,10 @@
 """`hatchway run --policy FILE`: a local run under a policy.
 
-How: a whole gateway in this process, with its store in memory and the policy as its default, that runs one program and is gone.
-So nothing is decided here: whether the program may run and with which limits, which built-in capabilities it may call, where it
-may connect, which files may be copied in and out, what hooks do to it, is decided where the gateway decides it.
+How: a whole gateway in this process, with its store in memory and the policy as its default, runs one program and is gone. So
+nothing is decided here.
 
 Rules: a refusal is a result with the contract's code, and nothing was run. There is no approver: a run that would wait for an
-approval ends with WAITING_FOR_APPROVAL. Facts that the policy asks about are the command line's (`--fact`); its user
-owns the machine.
+approval ends with WAITING_FOR_APPROVAL. Facts for the policy are the command line's (`--fact`); its user owns the machine.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from gateway.service import Service, Settings
 from gateway.sessions.sessions import CreateSession
 from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
-from hatchway.cli.host_files import found, name_of
+from hatchway.cli.host_files import list_pairs, read_bytes
 from hatchway.cli.program import parse_pair
 from hatchway.cli.terminal import complain, show_progress, write_output
 from policy import PolicyError
@@ -46,7 +44,7 @@ from sandbox.workers.local.worker import LocalWorkers
 
 TENANT: Final = "local"
 _SESSION: Final = "local"
-_NOBODY: Final = "a local run has no approver: run it through a gateway (hatchway remote run)"
+_NO_APPROVER: Final = "a local run has no approver: run it through a gateway (hatchway remote run)"
 
 
 def run(options: argparse.Namespace, body: RunBody, limits: dict[str, int]) -> tuple[RunResult, bool]:
@@ -69,7 +67,7 @@ async def _run(options: argparse.Namespace, body: RunBody, limits: dict[str, int
     facts = dict(parse_pair("--fact", pair, "--fact tenant=acme") for pair in options.fact)
     if not facts.get("tenant", TENANT):
         raise RequestError("INVALID_ARGUMENT", "--fact tenant= names no tenant", "for example --fact tenant=acme")
-    async with _gateway(options.policy, facts) as (service, principal):
+    async with _open_gateway(options.policy, facts) as (service, principal):
         about = {name.removeprefix("session."): value for name, value in facts.items() if name.startswith("session.")}
         asked = CreateSession(
             id=_SESSION,
@@ -78,11 +76,8 @@ async def _run(options: argparse.Namespace, body: RunBody, limits: dict[str, int
             facts=about,
         )
         await service.sessions.create(principal, asked)
-        for pair in options.file:
-            host, _, guest = pair.partition(":")
-            for path, place in found(Path(host), guest or name_of(Path(host))):
-                if not path.is_dir():
-                    await service.workspace.write(principal, _SESSION, place, _read(path))
+        for path, place in list_pairs(options.file):
+            await service.workspace.write(principal, _SESSION, place, read_bytes(path))
         result = await _watch(service, principal, body, live=not options.json)
         copied = [await _get(service, principal, pair) for pair in options.get]
         await service.sessions.delete(principal, _SESSION)
@@ -90,7 +85,7 @@ async def _run(options: argparse.Namespace, body: RunBody, limits: dict[str, int
 
 
 @asynccontextmanager
-async def _gateway(policy: str, facts: dict[str, Any]) -> AsyncIterator[tuple[Service, Principal]]:
+async def _open_gateway(policy: str, facts: dict[str, Any]) -> AsyncIterator[tuple[Service, Principal]]:
     now, own = now_ms(), {"tenant", "plan", "user"}
     tenant = Tenant(
         id=str(facts.get("tenant", TENANT)),
@@ -125,25 +120,18 @@ async def _watch(service: Service, principal: Principal, body: RunBody, *, live:
     if live and not shown:
         for stream, text in enumerate((done.result.stdout, done.result.stderr)):
             write_output(stream, text.encode())
-    return _refused(done.result)
+    return _reword_refusal(done.result)
 
 
-def _refused(result: RunResult) -> RunResult:
+def _reword_refusal(result: RunResult) -> RunResult:
     """What was not allowed, as the command line tells it."""
     if result.error is not None and result.error.code == "HOOK_BLOCKED":
         return msgspec.structs.replace(result, status=RunStatus.PERMISSION_DENIED)
     if result.status is not RunStatus.WAITING_FOR_APPROVAL or result.error is None:
         return result
-    error = msgspec.structs.replace(result.error, hint=_NOBODY)
-    said = Diagnostic(severity=Severity.ERROR, code=error.code, message=error.message, hint=_NOBODY)
+    error = msgspec.structs.replace(result.error, hint=_NO_APPROVER)
+    said = Diagnostic(severity=Severity.ERROR, code=error.code, message=error.message, hint=_NO_APPROVER)
     return msgspec.structs.replace(result, error=error, diagnostics=[said])
-
-
-def _read(host: Path) -> bytes:
-    try:
-        return host.read_bytes()
-    except OSError as error:
-        raise RequestError("INVALID_ARGUMENT", f"cannot copy {host} into the sandbox: {error.strerror}") from None
 
 
 async def _get(service: Service, principal: Principal, pair: str) -> bool:

@@ -2,26 +2,26 @@
 
 Rules: no value is ever shown. What was rotated, and by whom, is in each tenant's audit log. A tenant's data key is replaced, and
 its secrets sealed again, also while the gateway runs: it asks the store for keys each time. A new master key is for a gateway
-that is stopped: the one that runs would not know it. Imports happen inside of functions: every command reads this file.
+that is stopped: the one that runs would not know it.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import getpass
 import os
 from pathlib import Path
 from typing import Any
 
 from hatchway.cli.options import add_data, add_parser
+from sandbox.encoding.sealing import local_keys, rotate_local_keys
+from sandbox.errors import RequestError
 
 
 def add_command(commands: Any) -> None:
     secrets = add_parser(
         commands,
         "secrets",
-        help="rotate the keys of tenants' secrets",
         description="New keys for the secrets that a gateway keeps.",
         epilog="examples:\n  hatchway secrets rotate\n"
         "  hatchway secrets rotate --data ./hatchway-data --new-master     while the gateway is stopped",
@@ -35,46 +35,30 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from gateway.errors import GatewayError
-    from hatchway.cli.terminal import complain
-    from sandbox.errors import SandboxError
+    from hatchway.cli.store_access import run_or_complain
 
     if options.new_master and options.tenant:
-        complain("a new master key is for all tenants", "leave --tenant out")
-        return 2
-    try:
-        return asyncio.run(_rotate(options))
-    except GatewayError as error:
-        complain(str(error), error.error.hint)
-    except (SandboxError, OSError) as error:
-        complain(str(error))
-    return 2
+        raise RequestError("INVALID_ARGUMENT", "a new master key is for all tenants", "leave --tenant out")
+    return run_or_complain(_rotate(options))
 
 
 async def _rotate(options: argparse.Namespace) -> int:
-    from gateway.errors import missing
-    from gateway.stores.factory import open_store
-    from gateway.stores.pages import tenant_ids
     from gateway.tenants.vault import Vault, choose_master
-    from sandbox.encoding.sealing import local_keys, rotate_local_keys
+    from hatchway.cli.store_access import open_tenants
 
-    folder, by = Path(options.data), f"{_user()} at the command line"
-    store = await open_store(options.database_url or str(folder), create=False, own=options.new_master)
-    try:
+    folder, by = Path(options.data), f"{_find_user()} at the command line"
+    place = options.database_url or str(folder)
+    async with open_tenants(place, options.tenant, own=options.new_master) as (store, tenants):
         keys = rotate_local_keys(folder / "keys") if options.new_master else local_keys(folder / "keys")
         vault = Vault(store, choose_master(keys, os.environ))
-        if options.tenant is not None and await store.tenant(options.tenant) is None:
-            raise missing("tenant", options.tenant)
-        for name in [options.tenant] if options.tenant else [one async for one in tenant_ids(store)]:
+        for name in tenants:
             count = await vault.rotate(name, by=by)
             wrapped = await vault.rewrap(name, by=by)
             print(f"{name}: {count} secrets sealed again, {wrapped} data keys wrapped")
-        return 0
-    finally:
-        await store.close()
+    return 0
 
 
-def _user() -> str:
+def _find_user() -> str:
     """Who the audit log names."""
     try:
         return getpass.getuser()

@@ -2,7 +2,7 @@
 
 Rules: it listens at once; languages become ready as their images are compiled, with progress here and on /readyz. It prints one
 clear line with its address, and at the very first start an admin token, once. SIGINT and SIGTERM stop it in order: running work
-is finished or frozen. A second signal ends it at once. Imports happen inside of functions: every command reads this file.
+is finished or frozen. A second signal ends it at once.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hatchway.cli.options import add_parser
+from hatchway.cli.terminal import show_progress
 
 if TYPE_CHECKING:
     from gateway.configuration import Configuration
@@ -29,7 +30,6 @@ def add_command(commands: Any) -> None:
     serve = add_parser(
         commands,
         "serve",
-        help="run the gateway: an HTTP service for many tenants",
         description="Run the gateway. Every setting can also be given in a TOML file or as HATCHWAY_NAME in the environment.",
         epilog="examples:\n  hatchway serve\n  hatchway serve --data /var/lib/hatchway --policy acme.hatch --port 8080\n"
         "  HATCHWAY_TLS_CERTIFICATE=cert.pem HATCHWAY_TLS_KEY=key.pem hatchway serve --host 0.0.0.0\n"
@@ -97,10 +97,10 @@ async def _run(service: Service, face: Face, images: Images) -> int:
     token = await service.first_token()
     if token is not None:
         print(f"First start: this admin token is shown once.  export HATCHWAY_TOKEN={token}", flush=True)
-    # What is there by now stays. To find that out again, the collector would hold up everybody for tens of milliseconds.
+    # What is there by now stays. To find that out again, the collector would hold up every caller for tens of milliseconds.
     gc.freeze()
     preparing = asyncio.create_task(images.prepare(_show, service.refresh))
-    await _stopped()
+    await _wait_for_signal()
     print("Stopping: running work is finished or frozen …", flush=True)
     preparing.cancel()
     await asyncio.wait((preparing,))
@@ -108,7 +108,7 @@ async def _run(service: Service, face: Face, images: Images) -> int:
     return 0
 
 
-async def _stopped() -> None:
+async def _wait_for_signal() -> None:
     """Wait for SIGINT or SIGTERM. The next signal is not caught any more."""
     loop, wanted = asyncio.get_running_loop(), asyncio.Event()
 
@@ -123,10 +123,4 @@ async def _stopped() -> None:
 
 
 def _show(guest: str, done: float) -> None:
-    if sys.stderr.isatty():
-        filled = int(done * 30)
-        end = "\n" if done >= 1 else ""
-        bar = "#" * filled + "." * (30 - filled)
-        print(f"\rpreparing {guest:12} [{bar}] {done:4.0%}", end=end, file=sys.stderr, flush=True)
-    elif done >= 1:
-        print(f"{guest} is ready", file=sys.stderr, flush=True)
+    show_progress(f"preparing {guest:12}", done, f"{guest} is ready")

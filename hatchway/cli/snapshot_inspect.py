@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hatchway.cli.output import printable
-from hatchway.cli.terminal import say
+from hatchway.cli.terminal import printable, say
 from sandbox.encoding.sealing import local_keys, open_seal
 from sandbox.engine.memory import PAGE_BYTES
 from sandbox.snapshots.file_tree import FileRecord, sizes_of_files
@@ -23,16 +22,16 @@ from sandbox.snapshots.snapshot_format import PURPOSE, Manifest, Pack, chunks_in
 FILES_SHOWN_MAX: Final = 100
 
 
-def facts_of_file(blob: bytes) -> dict[str, Any]:
+def read_file_facts(blob: bytes) -> dict[str, Any]:
     body = decode_record(open_seal(blob, local_keys(), purpose=PURPOSE), Pack, "snapshot")
     manifest = decode_manifest(body.manifest)
     stored = {"sealed": len(blob), "manifest": len(body.manifest), "pages and files, compressed": sum(map(len, body.data))}
-    facts = _facts(manifest, id_of(body.manifest), stored)
+    facts = _describe(manifest, id_of(body.manifest), stored)
     facts["difference to"] = body.base.hex() if body.base else None
     return facts
 
 
-def facts_of_saved(history: History, name: str) -> dict[str, Any]:
+def read_saved_facts(history: History, name: str) -> dict[str, Any]:
     snapshot_id = history.find(name)
     manifest = history.manifest(snapshot_id)
     parent = manifest.parent.hex() if manifest.parent else None
@@ -43,18 +42,18 @@ def facts_of_saved(history: History, name: str) -> dict[str, Any]:
         "pages and files, stored": history.stored_bytes(needed),
         "of these not in its parent": history.stored_bytes(needed - shared),
     }
-    facts = _facts(manifest, snapshot_id, stored)
+    facts = _describe(manifest, snapshot_id, stored)
     facts["ancestry"] = ancestry[1:]
     return facts
 
 
-def _facts(manifest: Manifest, snapshot_id: str, stored: dict[str, int]) -> dict[str, Any]:
+def _describe(manifest: Manifest, snapshot_id: str, stored: dict[str, int]) -> dict[str, Any]:
     files = [record for record in manifest.files.nodes if isinstance(record, FileRecord)]
     guests = {
         name: {
             "pages": len(guest.pages) // 4,
             "memory bytes": guest.memory_bytes,
-            "open files": sum(1 for one in guest.descriptors if one.ino and one.preopen is None),
+            "open files": sum(1 for found in guest.descriptors if found.ino and found.preopen is None),
             "wasm": guest.wasm.hex(),
             "image": guest.image.hex(),
         }
@@ -67,32 +66,32 @@ def _facts(manifest: Manifest, snapshot_id: str, stored: dict[str, int]) -> dict
         "session": manifest.session_id,
         "language": manifest.language.value,
         "created": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(manifest.created_at / 1000)),
-        "age": age(manifest.created_at),
+        "age": format_age(manifest.created_at),
         "parent": manifest.parent.hex() if manifest.parent else None,
         "policy": manifest.policy,
         "capabilities": sorted(manifest.capabilities),
         "limits": msgspec.to_builtins(manifest.limits),
         "files": {"count": len(files), "bytes": sum(record.size for record in files)},
-        "largest files": _largest(sizes_of_files(manifest.files)),
+        "largest files": _choose_largest(sizes_of_files(manifest.files)),
         "guests": guests,
-        "size": {**stored, **_parts(manifest)},
+        "size": {**stored, **_measure_parts(manifest)},
     }
 
 
-def _parts(manifest: Manifest) -> dict[str, int]:
+def _measure_parts(manifest: Manifest) -> dict[str, int]:
     """What each part has before it is compressed. Equal chunks of files count once."""
     memory = {f"{name} memory": len(guest.digest_of_page()) * PAGE_BYTES for name, guest in sorted(manifest.guests.items())}
     return {**memory, "files": sum(chunks_in(manifest).values())}
 
 
-def _largest(sizes: dict[str, int]) -> dict[str, int]:
+def _choose_largest(sizes: dict[str, int]) -> dict[str, int]:
     """The largest first, cut after `FILES_SHOWN_MAX`."""
-    ordered = sorted(sizes.items(), key=lambda one: (-one[1], one[0]))
+    ordered = sorted(sizes.items(), key=lambda found: (-found[1], found[0]))
     shown, left = dict(ordered[:FILES_SHOWN_MAX]), ordered[FILES_SHOWN_MAX:]
     return {**shown, f"{len(left)} more": sum(size for _, size in left)} if left else shown
 
 
-def facts_of_recording(recording: Recording) -> dict[str, Any]:
+def read_recording_facts(recording: Recording) -> dict[str, Any]:
     journal, ending = recording.journal, recording.ending
     return {
         "format": "hatchway-recording",
@@ -124,11 +123,11 @@ def show(facts: dict[str, Any], as_json: bool) -> None:
             print(f"{name:14} {printable(', '.join(value) if isinstance(value, list) else str(value))}")
 
 
-def size(count: int) -> str:
+def format_size(count: int) -> str:
     return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} kB"
 
 
-def age(created_at_ms: int) -> str:
+def format_age(created_at_ms: int) -> str:
     seconds = max(0, int(time.time() - created_at_ms / 1000))
     for name, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * size:

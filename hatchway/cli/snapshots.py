@@ -2,7 +2,6 @@
 
 Rules: a snapshot is named by a file, by the beginning of its id in the history, or by its label there. Everything is sealed with
 this user's own keys unless the environment names others (HATCHWAY_KEYS). Output is plain text; --json prints the same facts.
-Imports happen inside of functions: every command of `hatchway` reads this file.
 """
 
 from __future__ import annotations
@@ -11,22 +10,34 @@ import argparse
 import dataclasses
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hatchway.cli.options import add_parser, add_program
+import msgspec
 
-if TYPE_CHECKING:
-    from hatchway.box import Sandbox
-    from sandbox.snapshots.history import History
-    from sandbox.snapshots.recordings import Recording
-    from sandbox.snapshots.snapshot_format import Snapshot
+from hatchway.arguments import check_label, complete_limits
+from hatchway.box import Sandbox
+from hatchway.cli import snapshot_inspect
+from hatchway.cli.host_files import read_bytes, write_bytes
+from hatchway.cli.options import add_many, add_parser, add_program
+from hatchway.cli.program import choose_limits, parse_json, read_program, run_program
+from hatchway.cli.run import choose_exit_status, show_result
+from hatchway.cli.snapshot_inspect import format_age, format_size
+from hatchway.cli.terminal import complain, printable, show_differences, show_progress, write_output
+from sandbox.encoding.sealing import local_keys, purpose_of, rotate_local_keys
+from sandbox.engine.limits import MOST
+from sandbox.errors import RequestError
+from sandbox.sessions.session import Session
+from sandbox.snapshots.diff import diff
+from sandbox.snapshots.history import History, default_path
+from sandbox.snapshots.recordings import Recording, replay
+from sandbox.snapshots.snapshot_format import Origin, Snapshot, open_snapshot, thaw
+from sandbox.wire import DEFAULT_LIMITS
 
 
 def add_command(commands: Any) -> None:
     snapshot = add_parser(
         commands,
         "snapshot",
-        help="save, inspect, compare and replay sessions",
         description="Sessions as files and as a history.",
         epilog="examples:\n  hatchway snapshot save -c 'x = 41' --label start\n"
         "  hatchway snapshot save -c 'x += 1' --from start\n  hatchway snapshot diff start 3f2a\n"
@@ -46,12 +57,10 @@ def add_command(commands: Any) -> None:
     inspect = verbs.add_parser("inspect", help="what is in a snapshot or recording")
     inspect.add_argument("snapshot", metavar="SNAPSHOT")
     inspect.add_argument("--json", action="store_true", help="machine-readable")
-    replay = verbs.add_parser("replay", help="run a recording again and compare, bit for bit")
-    replay.add_argument("recording", metavar="FILE")
-    replay.add_argument(
-        "--answer", action="append", default=[], metavar="N=JSON", help="what if call N had answered this? (repeatable)"
-    )
-    replay.add_argument("--json", action="store_true", help="print the whole result as JSON")
+    again = verbs.add_parser("replay", help="run a recording again and compare, bit for bit")
+    again.add_argument("recording", metavar="FILE")
+    add_many(again, "--answer", "N=JSON", "what if call N had answered this?")
+    again.add_argument("--json", action="store_true", help="print the whole result as JSON")
     compare = verbs.add_parser("diff", help="files, pages and variables in which two snapshots differ")
     compare.add_argument("old", metavar="OLD")
     compare.add_argument("new", metavar="NEW")
@@ -69,62 +78,27 @@ def run(options: argparse.Namespace) -> int:
     return int(globals()[f"run_{verb}"](options))
 
 
-def _history() -> History:
-    from sandbox.encoding.sealing import local_keys
-    from sandbox.snapshots.history import History, default_path
-
+def _open_history() -> History:
     return History(default_path(), local_keys())
-
-
-def _read(path: Path) -> bytes:
-    from sandbox.errors import RequestError
-
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise RequestError("INVALID_ARGUMENT", f"cannot read {path}: {error.strerror}") from None
-
-
-def _write(path: Path, blob: bytes) -> None:
-    from sandbox.errors import RequestError
-
-    try:
-        path.write_bytes(blob)
-    except OSError as error:
-        raise RequestError("INVALID_ARGUMENT", f"cannot write {path}: {error.strerror}") from None
 
 
 def _check_place(output: str | None) -> None:
     """Before a program runs: what it leaves could be written there."""
-    from sandbox.errors import RequestError
-
     if output is not None and not (Path(output).parent.is_dir() and not Path(output).is_dir()):
         raise RequestError("INVALID_ARGUMENT", f"cannot write {output}: there is no such folder, or it is one itself")
 
 
 def _find(name: str) -> Snapshot:
     """A snapshot from a file or from the history."""
-    from sandbox.encoding.sealing import local_keys
-    from sandbox.engine.limits import MOST
-    from sandbox.snapshots.snapshot_format import open_snapshot
-
     if Path(name).is_file():
-        return open_snapshot(_read(Path(name)), local_keys(), memory_mb=MOST.memory_mb)
-    history = _history()
+        return open_snapshot(read_bytes(Path(name)), local_keys(), memory_mb=MOST.memory_mb)
+    history = _open_history()
     return history.load(history.find(name))
 
 
 def _start(options: argparse.Namespace, *, record: bool) -> tuple[Sandbox, str | None]:
     """The sandbox a program runs in, and the id of the snapshot it starts from."""
-    from hatchway.arguments import limits_of as whole_limits
-    from hatchway.box import Sandbox
-    from hatchway.cli.program import limits_of
-    from hatchway.cli.terminal import show_progress
-    from sandbox.sessions.session import Session
-    from sandbox.snapshots.snapshot_format import thaw
-    from sandbox.wire import DEFAULT_LIMITS
-
-    limits = whole_limits(limits_of(options), DEFAULT_LIMITS) or DEFAULT_LIMITS
+    limits = complete_limits(choose_limits(options), DEFAULT_LIMITS) or DEFAULT_LIMITS
     if options.start is None:
         chosen = {"language": options.language, "template": options.template, "limits": limits}
         return Sandbox(record=record, progress=show_progress, **chosen), None
@@ -138,22 +112,15 @@ def _start(options: argparse.Namespace, *, record: bool) -> tuple[Sandbox, str |
 
 def _run_program(box: Sandbox, options: argparse.Namespace) -> int | None:
     """How it ended, as an exit status; None if there is no program."""
-    from hatchway.cli.program import read_program, run_program
-    from hatchway.cli.run import exit_status, show_result
-    from hatchway.cli.terminal import write_output
-
     if options.path is None and options.code is None:
         return None
     result = run_program(box, read_program(options), options, write_output)
     show_result(result)
-    return exit_status(result)
+    return choose_exit_status(result)
 
 
 def run_save(options: argparse.Namespace) -> int:
-    from hatchway.arguments import label_of
-    from hatchway.cli.terminal import complain
-
-    label_of(options.label)
+    check_label(options.label)
     _check_place(options.output)
     box, parent = _start(options, record=False)
     with box:
@@ -163,24 +130,19 @@ def run_save(options: argparse.Namespace) -> int:
             return status
         if options.output:
             blob = box.snapshot(label=options.label)
-            _write(Path(options.output), blob)
+            write_bytes(Path(options.output), blob)
             print(f"{options.output}: {len(blob) / 1e3:.0f} kB", file=sys.stderr)
             return 0
-        from sandbox.snapshots.snapshot_format import Origin
-
-        session, history = box._session, _history()
+        session, history = box._session, _open_history()
         if parent is not None and Path(options.start).is_file():
-            history.add(_read(Path(options.start)))
+            history.add(read_bytes(Path(options.start)))
         print(history.save(session.freeze(), Origin(session.id, session.limits, label=options.label, parent=parent)))
     return 0
 
 
 def run_record(options: argparse.Namespace) -> int:
     """A program that failed is recorded like any other, and the exit status is the one it has with `hatchway run`."""
-    from hatchway.arguments import label_of
-    from hatchway.cli.terminal import complain
-
-    label_of(options.label)
+    check_label(options.label)
     _check_place(options.output)
     box, _ = _start(options, record=True)
     with box:
@@ -189,25 +151,16 @@ def run_record(options: argparse.Namespace) -> int:
             complain("there is nothing to record", "give a FILE or -c CODE")
             return 2
         blob = box.recording.seal()
-    _write(Path(options.output), blob)
+    write_bytes(Path(options.output), blob)
     print(f"{options.output}: {len(box.recording.journal.events)} entries, {len(blob) / 1e3:.0f} kB", file=sys.stderr)
     return status or 0
 
 
 def _open_recording(path: str) -> Recording:
-    from sandbox.snapshots.recordings import Recording
-
-    return Recording.open(_read(Path(path)))
+    return Recording.open(read_bytes(Path(path)))
 
 
 def run_replay(options: argparse.Namespace) -> int:
-    import msgspec
-
-    from hatchway.cli.run import show_result
-    from hatchway.cli.terminal import write_output
-    from sandbox.errors import RequestError
-    from sandbox.snapshots.recordings import replay
-
     recording = _open_recording(options.recording)
     changes = {}
     for pair in options.answer:
@@ -215,10 +168,7 @@ def run_replay(options: argparse.Namespace) -> int:
         if not (equals and number.isdigit()):
             known = "; ".join(f"{n}: {call['name']}" for n, (call, _) in recording.calls().items()) or "none"
             raise RequestError("INVALID_ARGUMENT", f"--answer {pair!r} is not N=JSON", f"the calls of this run: {known}")
-        try:
-            changes[int(number)] = msgspec.json.decode(value)
-        except msgspec.DecodeError:
-            changes[int(number)] = value
+        changes[int(number)] = parse_json(value)
     done = replay(recording, changes=changes, on_output=None if options.json else write_output)
     done.session.close()
     if options.json:
@@ -226,11 +176,11 @@ def run_replay(options: argparse.Namespace) -> int:
     else:
         show_result(done.result)
         memory = f"memory {done.recording.ending.memory.hex()[:16]}"
-        print(f"{_verdict(recording, len(done.recording.journal.events), bool(changes))}: {memory}", file=sys.stderr)
+        print(f"{_describe_verdict(recording, len(done.recording.journal.events), bool(changes))}: {memory}", file=sys.stderr)
     return 0
 
 
-def _verdict(recording: Recording, played: int, is_changed: bool) -> str:
+def _describe_verdict(recording: Recording, played: int, is_changed: bool) -> str:
     """What a replay that found no difference has shown."""
     ending = recording.ending
     if is_changed:
@@ -244,80 +194,51 @@ def _verdict(recording: Recording, played: int, is_changed: bool) -> str:
 
 
 def run_diff(options: argparse.Namespace) -> int:
-    import msgspec
-
-    from hatchway.cli.output import printable
-    from sandbox.snapshots.diff import diff
-
-    found = diff(_find(options.old), _find(options.new))
+    found = dataclasses.asdict(diff(_find(options.old), _find(options.new)))
     if options.json:
-        print(msgspec.json.encode(dataclasses.asdict(found)).decode())
-        return 0
-    groups = [("files", found.files), *((f"{name} variables", change) for name, change in found.variables.items())]
-    for title, change in groups:
-        for sign, names in (("+", change.added), ("-", change.removed), ("~", change.changed)):
-            for name in names:
-                print(f"{sign} {title[:-1] if title != 'files' else 'file'} {printable(name)}")
-    for name, count in found.pages.items():
-        print(f"  {count} pages of {name} memory differ")
+        print(msgspec.json.encode(found).decode())
+    else:
+        show_differences(found)
     return 0
 
 
 def run_log(options: argparse.Namespace) -> int:
-    import msgspec
-
-    from hatchway.cli.output import printable
-    from hatchway.cli.snapshot_inspect import age, size
-
-    entries = _history().log()
+    entries = _open_history().log()
     if options.json:
         print(msgspec.json.encode([dataclasses.asdict(entry) for entry in entries]).decode())
         return 0
     for entry in entries:
         parent = entry.parent[:12] if entry.parent else "-"
         label = f"  {printable(entry.label)}" if entry.label else ""
-        facts = (
-            entry.id[:12],
-            f"{parent:12}",
-            f"{age(entry.created_at):>8}",
-            f"{size(entry.own_bytes):>9}",
-            entry.language.value,
-        )
-        print("  ".join(facts) + label)
+        age, size = format_age(entry.created_at), format_size(entry.own_bytes)
+        print(f"{entry.id[:12]}  {parent:12}  {age:>8}  {size:>9}  {entry.language.value}{label}")
     return 0
 
 
 def run_rm(options: argparse.Namespace) -> int:
-    history = _history()
+    history = _open_history()
     history.remove(history.find(options.snapshot))
     return 0
 
 
 def run_gc(options: argparse.Namespace) -> int:
-    from hatchway.cli.snapshot_inspect import size
-
-    count, freed = _history().collect()
-    print(f"deleted {count} pages and chunks, {size(freed)}")
+    count, freed = _open_history().collect()
+    print(f"deleted {count} pages and chunks, {format_size(freed)}")
     return 0
 
 
 def run_rotate_keys(options: argparse.Namespace) -> int:
-    from sandbox.encoding.sealing import rotate_local_keys
-
     print(f"sealing with key {rotate_local_keys().current} from now on")
     return 0
 
 
 def run_inspect(options: argparse.Namespace) -> int:
-    from hatchway.cli import snapshot_inspect
-    from sandbox.encoding.sealing import purpose_of
-
     path = Path(options.snapshot)
     if not path.is_file():
-        facts = snapshot_inspect.facts_of_saved(_history(), options.snapshot)
-    elif purpose_of(blob := _read(path)) == "recording":
-        facts = snapshot_inspect.facts_of_recording(_open_recording(options.snapshot))
+        facts = snapshot_inspect.read_saved_facts(_open_history(), options.snapshot)
+    elif purpose_of(blob := read_bytes(Path(path))) == "recording":
+        facts = snapshot_inspect.read_recording_facts(_open_recording(options.snapshot))
     else:
-        facts = snapshot_inspect.facts_of_file(blob)
+        facts = snapshot_inspect.read_file_facts(blob)
     snapshot_inspect.show(facts, options.json)
     return 0

@@ -11,14 +11,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hatchway.cli.options import add_parser
+from hatchway.cli.host_files import list_pairs, read_bytes
+from hatchway.cli.options import add_many, add_parser
+from hatchway.cli.terminal import complain, show_progress
+from sandbox.errors import RequestError
+from sandbox.languages import LANGUAGE_OF_SUFFIX
+from sandbox.sessions.session import parse_language
+from sandbox.snapshots.templates import SETUP_TIMEOUT_MS, templates
 
 
 def add_command(commands: Any) -> None:
     template = add_parser(
         commands,
         "template",
-        help="warm a session up once, start any number from it",
         description="Templates: sessions with imports done and functions defined, kept in the cache.",
         epilog="example:\n  hatchway template build pandas --setup setup.py\n  hatchway run --template pandas -c 'df.describe()'",
     )
@@ -28,9 +33,7 @@ def add_command(commands: Any) -> None:
     build.add_argument("--setup", metavar="FILE", help="the setup program")
     build.add_argument("-c", "--code", metavar="CODE", help="the setup program itself")
     build.add_argument("-l", "--language", metavar="L", help="python (default), javascript, typescript or shell")
-    build.add_argument(
-        "--file", action="append", default=[], metavar="HOST[:GUEST]", help="copy a file or a folder into /workspace first"
-    )
+    add_many(build, "--file", "HOST[:GUEST]", "copy a file or a folder into /workspace first")
     build.add_argument("--timeout-ms", type=int, metavar="N", help="how long the setup may take (default 60000)")
     verbs.add_parser("list", help="templates in the cache")
     remove = verbs.add_parser("rm", help="delete a template")
@@ -38,43 +41,31 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from sandbox.errors import RequestError
-    from sandbox.snapshots.templates import templates
-
     if options.verb == "build":
         return _build(options)
     if options.verb == "rm":
         if not templates.remove(options.name):
             raise RequestError("INVALID_ARGUMENT", f"there is no template {options.name!r}", "hatchway template list")
         return 0
-    for one in templates.list():
-        state = "stale: build it again" if one.stale else "ready"
-        print(
-            f"{one.name:20} {one.language.value:12} {one.id[:12]}  {one.pages:6} pages  {one.stored_bytes / 1e6:7.1f} MB  {state}"
-        )
+    for found in templates.list():
+        state = "stale: build it again" if found.stale else "ready"
+        size = f"{found.pages:6} pages  {found.stored_bytes / 1e6:7.1f} MB"
+        print(f"{found.name:20} {found.language.value:12} {found.id[:12]}  {size}  {state}")
     return 0
 
 
 def _build(options: argparse.Namespace) -> int:
-    from hatchway.cli.host_files import found, name_of
-    from hatchway.cli.terminal import complain, show_progress
-    from sandbox.errors import RequestError
-    from sandbox.languages import LANGUAGE_OF_SUFFIX
-    from sandbox.sessions.session import parse_language
-    from sandbox.snapshots.templates import SETUP_TIMEOUT_MS, templates
-
     if (options.setup is None) == (options.code is None):
         raise RequestError("INVALID_ARGUMENT", "give --setup FILE or -c CODE")
     language = options.language or (LANGUAGE_OF_SUFFIX.get(Path(options.setup).suffix) if options.setup else None) or "python"
-    setup = options.code if options.code is not None else _read(Path(options.setup)).decode()
-    files = {}
-    for pair in options.file:
-        host, _, guest = pair.partition(":")
-        places = found(Path(host), guest or name_of(Path(host)))
-        files.update({place: _read(path) for path, place in places if not path.is_dir()})
-    timeout_ms = SETUP_TIMEOUT_MS if options.timeout_ms is None else options.timeout_ms
+    setup = options.code if options.code is not None else read_bytes(Path(options.setup)).decode()
     result = templates.build(
-        options.name, setup, language=parse_language(language), files=files, progress=show_progress, timeout_ms=timeout_ms
+        options.name,
+        setup,
+        language=parse_language(language),
+        files={place: read_bytes(path) for path, place in list_pairs(options.file)},
+        progress=show_progress,
+        timeout_ms=SETUP_TIMEOUT_MS if options.timeout_ms is None else options.timeout_ms,
     )
     sys.stderr.write(result.stdout + result.stderr)
     if not result.ok or result.exit_code:
@@ -83,12 +74,3 @@ def _build(options: argparse.Namespace) -> int:
         return 1
     print(f"template {options.name} is ready", file=sys.stderr)
     return 0
-
-
-def _read(path: Path) -> bytes:
-    from sandbox.errors import RequestError
-
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise RequestError("INVALID_ARGUMENT", f"cannot read {path}: {error.strerror}") from None

@@ -2,14 +2,12 @@
 
 Rules: it works on the store itself, so it is for a gateway that is stopped: one that serves the store keeps it (STORE_IN_USE).
 The token's text is printed once, alone on standard output, and kept nowhere. That it was made, and by whom, is in the tenant's
-audit log. The first tenant is made again if it was deleted; any other must be there. Imports happen inside of functions: every
-command of `hatchway` reads this file.
+audit log. The first tenant is made again if it was deleted; any other must be there.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import sys
 from typing import Any
@@ -21,7 +19,6 @@ def add_command(commands: Any) -> None:
     tokens = add_parser(
         commands,
         "tokens",
-        help="make a token while the gateway is stopped",
         description="Tokens for the machine's owner, while the gateway is stopped. When it runs: hatchway remote tokens create.",
         epilog="examples:\n  hatchway tokens new\n"
         "  hatchway tokens new --data ./hatchway-data --tenant acme --role operator --name 'after the holidays'",
@@ -31,29 +28,18 @@ def add_command(commands: Any) -> None:
     add_data(new, "DIR", "the gateway's data folder")
     new.add_argument("--database-url", metavar="URL", help="the store, if it is not in the folder")
     new.add_argument("--tenant", default="default", metavar="ID", help="whose token (default: default, the first tenant)")
-    new.add_argument(
-        "--role",
-        default="admin",
-        choices=["admin", "operator", "approver", "author", "runner"],
-        help="what it may do (default: admin)",
-    )
+    roles = ["admin", "operator", "approver", "author", "runner"]
+    new.add_argument("--role", default="admin", choices=roles, help="what it may do (default: admin)")
     new.add_argument("--name", default="made at the command line", metavar="TEXT", help="what it is for, as lists show it")
 
 
 def run(options: argparse.Namespace) -> int:
-    from gateway.errors import GatewayError
-    from hatchway.cli.terminal import complain
+    from hatchway.cli.store_access import run_or_complain
 
-    try:
-        return asyncio.run(_new(options))
-    except GatewayError as error:
-        complain(f"{error.code}: {error}", error.error.hint)
-    except OSError as error:
-        complain(str(error))
-    return 2
+    return run_or_complain(_create_token(options))
 
 
-async def _new(options: argparse.Namespace) -> int:
+async def _create_token(options: argparse.Namespace) -> int:
     from gateway.clock import SteadyClock
     from gateway.stores.factory import open_store
     from gateway.tenants.tenants import CreateToken, issue, restore_first

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from types import TracebackType
 from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
@@ -34,7 +33,7 @@ from hatchway.client.requests import (
     Unreachable,
     Watch,
 )
-from hatchway.client.tls import Cert, Verify, trusting
+from hatchway.client.tls import Cert, Verify, build_trust
 from hatchway.client.verb_names import find_operation
 from sandbox.sessions.session import parse_language
 from sandbox.wire import Language, RunResult, SessionLimits
@@ -103,15 +102,15 @@ class AsyncClient:
     ) -> None:
         import httpx2 as httpx
 
-        self.url, token = requests.address(url, token)
+        self.url, token = requests.choose_address(url, token)
         self._errors = (httpx.TransportError,)
         self._not_sent = (httpx.ConnectError, httpx.ConnectTimeout)
         self._http = self._open_http(
             base_url=self.url,
-            headers=requests.credentials(token, tenant),
+            headers=requests.build_headers(token, tenant),
             timeout=timeout_seconds,
             trust_env=False,
-            verify=trusting(self.url, verify, cert),
+            verify=build_trust(self.url, verify, cert),
         )
 
     def _open_http(self, **settings: Any) -> Any:
@@ -121,7 +120,7 @@ class AsyncClient:
 
     async def ask(self, ask: Ask) -> Any:
         """Send a request and decode its answer; for verbs this class does not have, too."""
-        headers, body = ask.sent()
+        headers, body = ask.encode()
         for attempt in range(requests.ATTEMPTS):
             last = attempt + 1 == requests.ATTEMPTS
             try:
@@ -129,11 +128,11 @@ class AsyncClient:
             except self._errors as error:
                 if last or (ask.once and not isinstance(error, self._not_sent)):
                     raise Unreachable(f"no answer from {self.url}: {error}") from None
-                await self._sleep(requests.pause_before(attempt, None))
+                await self._sleep(requests.choose_pause(attempt, None))
                 continue
             if last or not ask.may_repeat(answer.status_code, answer.content):
                 return ask.read(answer.status_code, answer.content)
-            await self._sleep(requests.pause_before(attempt, answer.headers.get("retry-after")))
+            await self._sleep(requests.choose_pause(attempt, answer.headers.get("retry-after")))
         raise AssertionError("unreachable")
 
     async def _get(self, kind: type[T], operation_name: str, /, **arguments: Any) -> T:
@@ -145,7 +144,7 @@ class AsyncClient:
         """The events of a run. A stream that breaks off is taken up again where it was."""
         watch = Watch(ask)
         while True:
-            headers, body = watch.ask.sent()
+            headers, body = watch.ask.encode()
             headers["accept"] = "text/event-stream"
             sent: Any = {"params": dict(watch.ask.query), "headers": headers, "content": body}
             try:
@@ -153,8 +152,8 @@ class AsyncClient:
                     if answer.status_code >= 400:
                         body = await answer.aread()
                         if not watch.may_begin_again(answer.status_code, body):
-                            raise requests.refused(answer.status_code, body)
-                        await self._sleep(requests.pause_before(0, answer.headers.get("retry-after")))
+                            raise requests.read_refusal(answer.status_code, body)
+                        await self._sleep(requests.choose_pause(0, answer.headers.get("retry-after")))
                         continue
                     async for line in answer.aiter_lines():
                         event = watch.read(line)
@@ -164,12 +163,12 @@ class AsyncClient:
                         if requests.is_last(event):
                             return
             except self._errors as error:
-                if not watch.broke():
+                if not watch.may_resume():
                     raise Unreachable(f"the stream from {self.url} broke off: {error}") from None
             else:
-                if not watch.broke():
+                if not watch.may_resume():
                     raise Unreachable(f"the stream from {self.url} ended before the run did")
-            await self._sleep(requests.pause_before(requests.ATTEMPTS - watch.attempts_left, None))
+            await self._sleep(requests.choose_pause(requests.ATTEMPTS - watch.attempts_left, None))
 
     def sandbox(self, **options: Unpack[SessionOptions]) -> Coming[AsyncRemoteSandbox]:
         """A new session: `await` it, or `async with client.sandbox() as box`."""
@@ -190,7 +189,7 @@ class AsyncClient:
 
     async def run(self, code: str, **options: Unpack[RunOptions]) -> RunResult:
         """Run a program in a session of its own that is gone afterwards."""
-        return requests.result_of(await self.ask(run_request(None, code, options)))
+        return requests.get_result(await self.ask(run_request(None, code, options)))
 
     def runs(self, session_id: str | None = None) -> AsyncIterator[RunInfo]:
         """The newest first."""
@@ -262,7 +261,7 @@ class AsyncClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
 
@@ -273,39 +272,34 @@ class AsyncRemoteFiles:
         self._client = client
         self._session_id = session_id
 
-    async def _get(self, kind: Any, operation_name: str, /, **arguments: Any) -> Any:
+    async def _get(self, kind: type[T], operation_name: str, /, **arguments: Any) -> T:
         return await self._client._get(kind, operation_name, session_id=self._session_id, **arguments)
 
     async def read(self, path: str) -> bytes:
-        found: bytes = await self._get(None, "get_file", path=path)
-        return found
+        return await self._get(bytes, "get_file", path=path)
 
     async def write(self, path: str, data: bytes | str) -> FileInfo:
         content = data.encode() if isinstance(data, str) else data
-        found: FileInfo = await self._get(FileInfo, "put_file", path=path, file=content)
-        return found
+        return await self._get(FileInfo, "put_file", path=path, file=content)
 
     async def list(self, path: str = "/") -> list[FileInfo]:
         asked = {"path": url_paths.path(path), "limit": operations.PAGE_MAX}
         return [file async for file in self._client._list(FileInfo, "list_files", session_id=self._session_id, **asked)]
 
     async def delete(self, path: str, *, recursive: bool = False) -> None:
-        await self._get(None, "delete_file", path=path, recursive=recursive or None)
+        await self._get(bytes, "delete_file", path=path, recursive=recursive or None)
 
     async def grep(self, text: str, path: str | None = None) -> Matches:
         """Lines that hold a text. `path` is a part of the paths to look at."""
-        found: Matches = await self._get(Matches, "grep_files", pattern=text, path=path)
-        return found
+        return await self._get(Matches, "grep_files", pattern=text, path=path)
 
     async def search(self, pattern: str, path: str | None = None) -> SearchInfo:
         """Lines that match a regular expression (RE2), and whether all files were looked at."""
-        found: SearchInfo = await self._get(SearchInfo, "search_files", pattern=pattern, path=path)
-        return found
+        return await self._get(SearchInfo, "search_files", pattern=pattern, path=path)
 
     async def stat(self, path: str) -> FileInfo:
         """What is at a path."""
-        found: FileInfo = await self._get(FileInfo, "stat_file", path=url_paths.path(path))
-        return found
+        return await self._get(FileInfo, "stat_file", path=url_paths.path(path))
 
     async def read_file(self, path: str) -> bytes:
         return await self.read(path)
@@ -361,14 +355,14 @@ class AsyncRemoteSandbox:
                 if event.kind in requests.STREAMS:
                     on_output(requests.STREAMS.index(event.kind), event.data.encode())
         assert self.last_run is not None
-        return requests.result_of(self.last_run)
+        return requests.get_result(self.last_run)
 
     async def stream(self, code: str, **options: Unpack[RunOptions]) -> AsyncIterator[Event]:
         """Run a program and see what happens as it happens. The last event is `result` or `waiting`; a run that could not be
         carried out raises."""
         async for event in self._client.watch(run_request(self.id, code, options, is_streamed=True)):
             if event.kind == "error":
-                raise requests.failed(event.data)
+                raise requests.read_failure(event.data)
             if requests.is_last(event):
                 self.last_run = msgspec.convert(event.data, RunInfo)
             yield event
@@ -381,7 +375,7 @@ class AsyncRemoteSandbox:
         while self.last_run.state != "finished" and time.monotonic() < until:
             await self._client._sleep(poll_seconds)
             self.last_run = await self._client.get_run(self.last_run.id)
-        return requests.result_of(self.last_run)
+        return requests.get_result(self.last_run)
 
     @overload
     def fork(self) -> Coming[AsyncRemoteSandbox]: ...
@@ -406,7 +400,7 @@ class AsyncRemoteSandbox:
     async def snapshot(self, label: str = "") -> bytes:
         """Everything this session has, as sealed bytes: `client.restore` takes them back."""
         saved = await self.save(label)
-        blob: bytes = await self._client.ask(request("export_snapshot", snapshot_id=saved.id))
+        blob = await self._client._get(bytes, "export_snapshot", snapshot_id=saved.id)
         await self._client.ask(request("delete_snapshot", snapshot_id=saved.id))
         return blob
 
@@ -421,5 +415,5 @@ class AsyncRemoteSandbox:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()

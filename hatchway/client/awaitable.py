@@ -1,7 +1,4 @@
-"""Something of the asyncio client that is on its way: `await` it, or enter it with `async with`.
-
-    box = await client.sandbox()
-    async with client.sandbox() as box: ...          # deleted at the end of the block
+"""A session on its way: `await client.sandbox()`, or `async with client.sandbox() as box`, which deletes it at the end.
 
 Rules: it is a coroutine in every other way, so tasks can be made of it; nothing is asked before it is awaited.
 """
@@ -10,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Generator
 from contextlib import AbstractAsyncContextManager
-from types import TracebackType
 from typing import Any, TypeVar
 
 T = TypeVar("T", bound=AbstractAsyncContextManager[Any])
@@ -37,7 +33,5 @@ class Coming(Coroutine[Any, Any, T]):
         await self._entered.__aenter__()
         return self._entered
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return await self._entered.__aexit__(kind, error, trace)
+    async def __aexit__(self, *error: Any) -> bool | None:
+        return await self._entered.__aexit__(*error)

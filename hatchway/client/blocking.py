@@ -1,8 +1,8 @@
 """A blocking face for coroutines that never wait: how `client` is made of `async_client`.
 
 How: the asyncio client waits only in its HTTP client and its pauses. With blocking ones in their places (`BlockingHttp`, `sleep`)
-its coroutines run to their end in one step, without an event loop, so `blocking(AsyncClient.run)` is `Client.run`, with the same
-arguments for type checkers and editors.
+its coroutines run to their end in one step, without an event loop, so `make_blocking(AsyncClient.run)` is `Client.run`, with the
+same arguments for type checkers and editors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("a coroutine of the blocking client waits for an event loop")
 
 
-def blocking(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:
+def make_blocking(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:
     """The method of a class that holds the asyncio object as `_core`."""
 
     @functools.wraps(method)
@@ -36,7 +36,7 @@ def blocking(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> C
     return call
 
 
-def iterating(method: Callable[Concatenate[Any, P], AsyncIterator[T]]) -> Callable[Concatenate[Any, P], Iterator[T]]:
+def make_iterator(method: Callable[Concatenate[Any, P], AsyncIterator[T]]) -> Callable[Concatenate[Any, P], Iterator[T]]:
     """The same for a method that gives one thing after the other."""
 
     @functools.wraps(method)

@@ -8,16 +8,15 @@
         child = box.fork()
     for event in client.sandbox().stream("print('live')"): ...
 
-Rules: a verb is made of the asyncio one (`blocking`); what is written out here only gives a session its blocking face.
+Rules: a verb is made of the asyncio one (`make_blocking`); what is written out here only gives a session its blocking face.
 """
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, Self, Unpack, overload
 
 from hatchway.client.async_client import AsyncClient, AsyncRemoteFiles, AsyncRemoteSandbox, SessionOptions
-from hatchway.client.blocking import BlockingHttp, blocking, finish, iterating, sleep
+from hatchway.client.blocking import BlockingHttp, finish, make_blocking, make_iterator, sleep
 from hatchway.client.requests import RunInfo
 from hatchway.client.tls import Cert, Verify
 from sandbox.wire import Language
@@ -48,18 +47,18 @@ class Client:
         self._core = _Core(url, token, tenant=tenant, timeout_seconds=timeout_seconds, verify=verify, cert=cert)
         self.url = self._core.url
 
-    ask = blocking(AsyncClient.ask)
-    watch = iterating(AsyncClient.watch)
-    sessions = iterating(AsyncClient.sessions)
-    run = blocking(AsyncClient.run)
-    runs = iterating(AsyncClient.runs)
-    get_run = blocking(AsyncClient.get_run)
-    snapshots = iterating(AsyncClient.snapshots)
-    approvals = iterating(AsyncClient.approvals)
-    decide = blocking(AsyncClient.decide)
-    do = blocking(AsyncClient.do)
-    pages = iterating(AsyncClient.pages)
-    close = blocking(AsyncClient.close)
+    ask = make_blocking(AsyncClient.ask)
+    watch = make_iterator(AsyncClient.watch)
+    sessions = make_iterator(AsyncClient.sessions)
+    run = make_blocking(AsyncClient.run)
+    runs = make_iterator(AsyncClient.runs)
+    get_run = make_blocking(AsyncClient.get_run)
+    snapshots = make_iterator(AsyncClient.snapshots)
+    approvals = make_iterator(AsyncClient.approvals)
+    decide = make_blocking(AsyncClient.decide)
+    do = make_blocking(AsyncClient.do)
+    pages = make_iterator(AsyncClient.pages)
+    close = make_blocking(AsyncClient.close)
 
     def sandbox(self, **options: Unpack[SessionOptions]) -> RemoteSandbox:
         """A new session."""
@@ -76,7 +75,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
@@ -86,19 +85,19 @@ class RemoteFiles:
     def __init__(self, core: AsyncRemoteFiles) -> None:
         self._core = core
 
-    read = blocking(AsyncRemoteFiles.read)
-    write = blocking(AsyncRemoteFiles.write)
-    list = blocking(AsyncRemoteFiles.list)
-    delete = blocking(AsyncRemoteFiles.delete)
-    grep = blocking(AsyncRemoteFiles.grep)
-    search = blocking(AsyncRemoteFiles.search)
-    stat = blocking(AsyncRemoteFiles.stat)
-    read_file = blocking(AsyncRemoteFiles.read_file)
-    write_file = blocking(AsyncRemoteFiles.write_file)
-    list_dir = blocking(AsyncRemoteFiles.list_dir)
-    mkdir = blocking(AsyncRemoteFiles.mkdir)
-    remove = blocking(AsyncRemoteFiles.remove)
-    exists = blocking(AsyncRemoteFiles.exists)
+    read = make_blocking(AsyncRemoteFiles.read)
+    write = make_blocking(AsyncRemoteFiles.write)
+    list = make_blocking(AsyncRemoteFiles.list)
+    delete = make_blocking(AsyncRemoteFiles.delete)
+    grep = make_blocking(AsyncRemoteFiles.grep)
+    search = make_blocking(AsyncRemoteFiles.search)
+    stat = make_blocking(AsyncRemoteFiles.stat)
+    read_file = make_blocking(AsyncRemoteFiles.read_file)
+    write_file = make_blocking(AsyncRemoteFiles.write_file)
+    list_dir = make_blocking(AsyncRemoteFiles.list_dir)
+    mkdir = make_blocking(AsyncRemoteFiles.mkdir)
+    remove = make_blocking(AsyncRemoteFiles.remove)
+    exists = make_blocking(AsyncRemoteFiles.exists)
 
 
 class RemoteSandbox:
@@ -123,13 +122,13 @@ class RemoteSandbox:
         """The run behind the last result: its id, and whether it waits for an approval."""
         return self._core.last_run
 
-    run = blocking(AsyncRemoteSandbox.run)
-    stream = iterating(AsyncRemoteSandbox.stream)
-    wait = blocking(AsyncRemoteSandbox.wait)
-    save = blocking(AsyncRemoteSandbox.save)
-    snapshot = blocking(AsyncRemoteSandbox.snapshot)
-    cancel = blocking(AsyncRemoteSandbox.cancel)
-    close = blocking(AsyncRemoteSandbox.close)
+    run = make_blocking(AsyncRemoteSandbox.run)
+    stream = make_iterator(AsyncRemoteSandbox.stream)
+    wait = make_blocking(AsyncRemoteSandbox.wait)
+    save = make_blocking(AsyncRemoteSandbox.save)
+    snapshot = make_blocking(AsyncRemoteSandbox.snapshot)
+    cancel = make_blocking(AsyncRemoteSandbox.cancel)
+    close = make_blocking(AsyncRemoteSandbox.close)
 
     @overload
     def fork(self) -> RemoteSandbox: ...
@@ -144,5 +143,5 @@ class RemoteSandbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

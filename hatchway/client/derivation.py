@@ -91,12 +91,12 @@ def _describe_type(told: inspect.Type) -> tuple[str, str]:
         kind, about = _describe_type(told.type)
         return kind, (told.extra_json_schema or {}).get("description", about)
     if isinstance(told, inspect.UnionType):
-        others = [one for one in told.types if not isinstance(one, inspect.NoneType)]
+        others = [choice for choice in told.types if not isinstance(choice, inspect.NoneType)]
         return _describe_type(others[0]) if len(others) == 1 else ("any", "")
     if isinstance(told, inspect.LiteralType):
         return "|".join(map(str, told.values)), ""
     if isinstance(told, inspect.EnumType):
-        return "|".join(str(one.value) for one in told.cls), ""
+        return "|".join(str(choice.value) for choice in told.cls), ""
     if isinstance(told, inspect.ListType | inspect.VarTupleType) and _describe_type(told.item_type)[0] == "text":
         return "texts", ""
     return _KINDS.get(type(told), "any"), ""

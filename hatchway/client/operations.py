@@ -115,20 +115,20 @@ def make_request(operation: Operation, given: Mapping[str, Any], *, kind: Any = 
     query: dict[str, str] = {}
     body: dict[str, Any] = dict(operation.fixed)
     content: bytes | None = None
-    for one in operation.fields:
-        value = given.get(one.name, one.default)
-        if one.place == "path":
-            path = _fill(path, one.at, value)
+    for param in operation.fields:
+        value = given.get(param.name, param.default)
+        if param.place == "path":
+            path = _fill(path, param.at, value)
         elif value is None:
             continue
-        elif one.kind == "bytes":
+        elif param.kind == "bytes":
             content = value
-        elif one.place == "query":
-            query[one.at] = _write_text(one, value)
-        elif one.at == "*":
+        elif param.place == "query":
+            query[param.at] = _write_text(param, value)
+        elif param.at == "*":
             body = dict(value)
         else:
-            _put(body, one.at, value)
+            _put(body, param.at, value)
     json = body if operation.has_body or body else None
     headers = {} if content is None else {"content-type": "application/octet-stream"}
     return Ask(operation.method, path, json=json, content=content, query=query, kind=kind, headers=headers, once=once)
@@ -145,29 +145,31 @@ def _fill(path: str, name: str, value: str) -> str:
 
 def check_arguments(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """What was given and what stands in its place, by the fields' names. A field also answers to its name in the API."""
-    names = {one.at: one.name for one in operation.fields} | {one.name: one.name for one in operation.fields}
+    names = {param.at: param.name for param in operation.fields} | {param.name: param.name for param in operation.fields}
     unknown = [name for name in arguments if name not in names]
     if unknown:
-        known = ", ".join(one.name for one in operation.fields) or "none"
+        known = ", ".join(param.name for param in operation.fields) or "none"
         raise RequestError("INVALID_ARGUMENT", f"{operation.name} has no argument {unknown[0]!r}", f"there are: {known}")
     given = {names[name]: value for name, value in arguments.items()}
-    return {one.name: value for one in operation.fields if (value := _check(operation, one, given.get(one.name))) is not None}
+    return {
+        param.name: value for param in operation.fields if (value := _check(operation, param, given.get(param.name))) is not None
+    }
 
 
-def _check(operation: Operation, one: Field, given: Any) -> Any:
-    value: Any = one.default if given is None else given
-    if value is None and one.kind == "id":
+def _check(operation: Operation, param: Field, given: Any) -> Any:
+    value: Any = param.default if given is None else given
+    if value is None and param.kind == "id":
         return secrets.token_hex(8)
-    if value is None and one.is_required:
-        raise RequestError("INVALID_ARGUMENT", f"{operation.name} needs the argument {one.name!r}")
+    if value is None and param.is_required:
+        raise RequestError("INVALID_ARGUMENT", f"{operation.name} needs the argument {param.name!r}")
     if value is None:
         return None
-    if not _fits(one.kind, value):
-        raise RequestError("INVALID_ARGUMENT", f"{one.name} must be a {one.kind}, not {type(value).__name__}")
-    if one.choices and value not in one.choices:
-        raise RequestError("INVALID_ARGUMENT", f"{one.name} cannot be {value!r}", f"it is one of: {', '.join(one.choices)}")
-    if one.kind == "count" and value < 1:
-        raise RequestError("INVALID_ARGUMENT", f"{one.name} must be at least 1")
+    if not _fits(param.kind, value):
+        raise RequestError("INVALID_ARGUMENT", f"{param.name} must be a {param.kind}, not {type(value).__name__}")
+    if param.choices and value not in param.choices:
+        raise RequestError("INVALID_ARGUMENT", f"{param.name} cannot be {value!r}", f"it is one of: {', '.join(param.choices)}")
+    if param.kind == "count" and value < 1:
+        raise RequestError("INVALID_ARGUMENT", f"{param.name} must be at least 1")
     return value
 
 
@@ -178,14 +180,14 @@ def _fits(kind: Kind, value: Any) -> bool:
 
 def count_wanted(operation: Operation, given: Mapping[str, Any]) -> int | None:
     """How many items of a list; None for all."""
-    counts: Iterator[int | None] = (given.get(one.name) for one in operation.fields if one.kind == "count")
+    counts: Iterator[int | None] = (given.get(param.name) for param in operation.fields if param.kind == "count")
     return next(counts, None)
 
 
-def _write_text(one: Field, value: Any) -> str:
+def _write_text(param: Field, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(min(value, PAGE_MAX) if one.kind == "count" else value)
+    return str(min(value, PAGE_MAX) if param.kind == "count" else value)
 
 
 def _put(body: dict[str, Any], place: str, value: Any) -> None:

@@ -48,8 +48,8 @@ class Refused(RequestError):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request. `kind` is what the answer is decoded as; None means bytes. A request that is `once` is not sent again when
-    it is not known whether it was carried out."""
+    """One request. `kind` is what the answer is decoded as; `bytes` or None: not at all. A request that is `once` is not sent
+    again when it is not known whether it was carried out."""
 
     method: str
     path: str
@@ -63,7 +63,7 @@ class Ask:
     def __post_init__(self) -> None:
         url_paths.check(self.path)
 
-    def sent(self) -> tuple[dict[str, str], bytes | None]:
+    def encode(self) -> tuple[dict[str, str], bytes | None]:
         """Headers and body."""
         headers = dict(self.headers)
         body = self.content
@@ -76,17 +76,17 @@ class Ask:
 
     def may_repeat(self, status: int, body: bytes) -> bool:
         """After this answer."""
-        return status in RETRIED and (not self.once or refused(status, body).error.code in NOT_BEGUN)
+        return status in RETRIED and (not self.once or read_refusal(status, body).error.code in NOT_BEGUN)
 
     def read(self, status: int, body: bytes) -> Any:
         if status >= 400:
-            raise refused(status, body)
-        if self.kind is None:
+            raise read_refusal(status, body)
+        if self.kind in (None, bytes):
             return body
         try:
             return msgspec.json.decode(body, type=self.kind) if body else None
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise Unreachable(f"what answered {self.method} {self.path} does not speak like a gateway: {error}") from None
+            raise Unreachable(f"the answer to {self.method} {self.path} is not a gateway's: {error}; check the URL") from None
 
 
 class RunInfo(msgspec.Struct, frozen=True):
@@ -178,7 +178,7 @@ class _Problem(msgspec.Struct):
     hint: str | None = None
 
 
-def refused(status: int, body: bytes) -> Refused:
+def read_refusal(status: int, body: bytes) -> Refused:
     try:
         told = msgspec.json.decode(body, type=_Problem)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -187,13 +187,13 @@ def refused(status: int, body: bytes) -> Refused:
     return Refused(status, ErrorObject(code=told.code, message=message, hint=told.hint))
 
 
-def failed(told: Any) -> RequestError:
+def read_failure(told: Any) -> RequestError:
     """What the last event of a run says that could not be carried out."""
     error = msgspec.convert(told, _Problem)
     return RequestError(error.code, error.message, error.hint)
 
 
-def address(url: str | None, token: str | None) -> tuple[str, str]:
+def choose_address(url: str | None, token: str | None) -> tuple[str, str]:
     """Where the gateway is and who asks: as given, or HATCHWAY_URL and HATCHWAY_TOKEN."""
     url = url or os.environ.get("HATCHWAY_URL") or "http://127.0.0.1:8484"
     token = token or os.environ.get("HATCHWAY_TOKEN") or ""
@@ -208,7 +208,7 @@ def address(url: str | None, token: str | None) -> tuple[str, str]:
     return url.rstrip("/"), token
 
 
-def credentials(token: str, tenant: str | None) -> dict[str, str]:
+def build_headers(token: str, tenant: str | None) -> dict[str, str]:
     """Headers of every request: who asks, and of which tenant, as given or HATCHWAY_TENANT. Only an admin has a choice there;
     without a name it is the token's own."""
     tenant = tenant or os.environ.get("HATCHWAY_TENANT") or ""
@@ -248,7 +248,7 @@ class Watch:
         self.attempts_left -= 1
         return self.attempts_left > 0 and self.ask.may_repeat(status, body)
 
-    def broke(self) -> bool:
+    def may_resume(self) -> bool:
         """The stream broke off. Whether it can be taken up again."""
         self._lines = []
         self.attempts_left -= 1
@@ -262,14 +262,14 @@ def is_last(event: Event) -> bool:
     return event.kind in ("result", "waiting", "error")
 
 
-def pause_before(attempt: int, retry_after: str | None) -> float:
+def choose_pause(attempt: int, retry_after: str | None) -> float:
     try:
         return float(min(float(retry_after or ""), PAUSE_SECONDS_MAX))
     except ValueError:
         return float(min(PAUSE_SECONDS * 2**attempt, PAUSE_SECONDS_MAX))
 
 
-def result_of(run: RunInfo) -> RunResult:
+def get_result(run: RunInfo) -> RunResult:
     if run.result is None:
         raise Unreachable(f"the run {run.id} is {run.state} and has no result")
     return run.result

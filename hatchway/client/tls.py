@@ -4,8 +4,7 @@
 
 Rules: certificates are always checked, by the usual authorities or by the ones that are named, and then by no other. What is not
 given is taken from HATCHWAY_CA and HATCHWAY_CERT. A client's certificate is one PEM file with its key, or two files: in the
-environment and on the command line these are written CERTIFICATE:KEY. Imports happen inside of functions: every command reads
-this file.
+environment and on the command line these are written CERTIFICATE:KEY. Imports happen inside of functions: they take long.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Verify: TypeAlias = Union[Place, "SSLContext", None]
 Cert: TypeAlias = Place | tuple[Place, Place] | None
 
 
-def trusting(url: str, verify: Verify, cert: Cert) -> SSLContext | bool:
+def build_trust(url: str, verify: Verify, cert: Cert) -> SSLContext | bool:
     """What an HTTP client checks with; True is its own default. Where nothing is to be checked, none is believed: reading the
     usual authorities takes longer than many a request."""
     import ssl
@@ -36,19 +35,19 @@ def trusting(url: str, verify: Verify, cert: Cert) -> SSLContext | bool:
     if verify is None and cert is None:
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.startswith("http:") else True
     if isinstance(verify, bool):
-        raise _invalid("verify must name a file with certificates", "certificates are always checked")
+        raise _refuse("verify must name a file with certificates", "certificates are always checked")
     if isinstance(verify, ssl.SSLContext):
         context = verify
     elif verify is None:
         context = httpx.create_ssl_context(trust_env=False)
     else:
-        context = _authorities(verify)
+        context = _load_authorities(verify)
     if cert is not None:
-        _show(context, cert)
+        _load_certificate(context, cert)
     return context
 
 
-def _authorities(verify: Place) -> SSLContext:
+def _load_authorities(verify: Place) -> SSLContext:
     import ssl
 
     try:
@@ -56,10 +55,10 @@ def _authorities(verify: Place) -> SSLContext:
         is_folder = os.path.isdir(path)
         return ssl.create_default_context(capath=path if is_folder else None, cafile=None if is_folder else path)
     except (OSError, TypeError) as error:  # an ssl.SSLError is an OSError
-        raise _invalid(f"no certificates of authorities in {str(verify)[:200]}: {_why(error)}") from None
+        raise _refuse(f"no certificates of authorities in {str(verify)[:200]}: {_explain(error)}") from None
 
 
-def _show(context: SSLContext, cert: Cert) -> None:
+def _load_certificate(context: SSLContext, cert: Cert) -> None:
     parts: tuple[Any, ...] = cert if isinstance(cert, tuple) else (cert, None)
     if isinstance(cert, str) and not os.path.exists(cert) and ":" in cert:
         parts = tuple(cert.split(":", 1))
@@ -67,28 +66,28 @@ def _show(context: SSLContext, cert: Cert) -> None:
         certificate, key = parts
         context.load_cert_chain(certificate, key, password="")
     except (OSError, TypeError, ValueError) as error:
-        where = " and ".join(str(one)[:200] for one in parts if one is not None)
-        said = f"no certificate with its key in {where}: {_why(error)}"
-        raise _invalid(said, "PEM, not encrypted; two files are written CERTIFICATE:KEY") from None
+        where = " and ".join(str(part)[:200] for part in parts if part is not None)
+        said = f"no certificate with its key in {where}: {_explain(error)}"
+        raise _refuse(said, "PEM, not encrypted; two files are written CERTIFICATE:KEY") from None
 
 
-def _invalid(message: str, hint: str | None = None) -> RequestError:
+def _refuse(message: str, hint: str | None = None) -> RequestError:
     from sandbox.errors import RequestError
 
     return RequestError("INVALID_ARGUMENT", message, hint)
 
 
-def _why(error: Exception) -> str:
+def _explain(error: Exception) -> str:
     return getattr(error, "strerror", None) or getattr(error, "reason", None) or str(error) or "it is not PEM"
 
 
-def add_options(parser: argparse.ArgumentParser, **defaults: Any) -> None:
-    parser.add_argument(
-        "--ca",
-        metavar="FILE",
-        help="PEM: the authorities to believe, and no others (default HATCHWAY_CA, or the usual ones)",
-        **defaults,
-    )
-    parser.add_argument(
-        "--cert", metavar="FILE[:KEY]", help="PEM: the certificate to show, with its key (default HATCHWAY_CERT)", **defaults
-    )
+def add_options(parser: argparse.ArgumentParser, default: str | None) -> None:
+    """Where a gateway is, who asks it, and which certificates count."""
+    for option, metavar, help in (
+        ("--url", "URL", "the gateway (default HATCHWAY_URL, or http://127.0.0.1:8484)"),
+        ("--token", "TOKEN", "an API token (default HATCHWAY_TOKEN, which others cannot see)"),
+        ("--tenant", "ID", "whose things, for an admin (default HATCHWAY_TENANT, or its own)"),
+        ("--ca", "FILE", "PEM: the authorities to believe, and no others (default HATCHWAY_CA, or the usual ones)"),
+        ("--cert", "FILE[:KEY]", "PEM: the certificate to show, with its key (default HATCHWAY_CERT)"),
+    ):
+        parser.add_argument(option, default=default, metavar=metavar, help=help)

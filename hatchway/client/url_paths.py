@@ -1,13 +1,10 @@
 """Targets of requests: the one place where an id, a name or a file's path becomes part of a URL's path.
 
-Rules: THREAT[TM-CLIENT-PATH]: what builds a URL takes `.` and `..` out of it, with the segment before. So a text that
-others chose (an agent's, a program's) must never be such a segment, or a file's path leads to another operation: another
-session, the audit log, a hook's program. An id is one segment. A name (of a secret, of a value) may have slashes in it,
-which are escaped. A file's path is normalised here, with `sandbox.filesystem.paths` as everywhere, and sent below
-/workspace, so that it means the same to the gateway, which normalises what it gets: `/workspace/workspace/x` stays the file
-`workspace/x`.
-
-What does not fit is refused before anything is sent.
+Rules: THREAT[TM-CLIENT-PATH]: what builds a URL takes `.` and `..` out of it, with the segment before. So a text that others
+chose (an agent's, a program's) must never be such a segment, or it leads to another operation: another session, the audit log, a
+hook's program. An id is one segment; a name may have slashes, which are escaped. A file's path is normalised with
+`sandbox.filesystem.paths` and sent below /workspace, so that it means the same to the gateway: `/workspace/workspace/x` stays the
+file `workspace/x`. What does not fit is refused before anything is sent.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ def verbs() -> dict[str, Operation]:
     """The operations under the names, and with the arguments, that people use."""
     shown = {row.name: _present(row) for row in _VERBS}
     named = {row.operation for row in _VERBS}
-    others = (name for name, one in api_operations().items() if name not in named and one.answers != "events")
+    others = (name for name, operation in api_operations().items() if name not in named and operation.answers != "events")
     return shown | {f"call {name.replace('_', '-')}": _present(Verb(f"call {name.replace('_', '-')}", name)) for name in others}
 
 
@@ -182,9 +182,9 @@ def find_operation(name: str) -> Operation:
 def _present(row: Verb) -> Operation:
     operation = api_operations()[row.operation]
     about = row.about or operation.about[:1].lower() + operation.about[1:]
-    fields = [_shape(one, operation, row) for one in _rename(operation, row)]
+    fields = [_shape(param, operation, row) for param in _rename(operation, row)]
     own = row.words.split()
-    fields.sort(key=lambda one: (one.place != "path", not one.is_word, own.index(one.name) if one.name in own else -1))
+    fields.sort(key=lambda param: (param.place != "path", not param.is_word, own.index(param.name) if param.name in own else -1))
     return replace(
         operation, name=row.name, about=about, fields=tuple(fields), columns=tuple(row.columns.split()), fixed=row.fixed
     )
@@ -193,38 +193,38 @@ def _present(row: Verb) -> Operation:
 def _rename(operation: Operation, row: Verb) -> Iterator[Field]:
     """The operation's fields under the row's names; those of an object in the body by themselves, if the row names them."""
     if "*" in row.names.values():
-        yield from (one for one in operation.fields if one.place != "body")
+        yield from (param for param in operation.fields if param.place != "body")
         yield Field("file", "*", "body", "object", is_required=True)
         return
-    for one in operation.fields:
+    for param in operation.fields:
         for name, at in row.names.items():
             outer, _, inner = at.partition(".")
-            if outer == one.at:
-                is_required = one.is_required and (one.place == "path" or name in row.words.split())
-                yield replace(one, name=name, at=at, kind="text" if inner else one.kind, is_required=is_required)
-        if one.at not in {at.partition(".")[0] for at in row.names.values()} | {"cursor", *row.hides.split(), *row.fixed}:
-            yield replace(one, name=one.name.removesuffix("_id"))
+            if outer == param.at:
+                is_required = param.is_required and (param.place == "path" or name in row.words.split())
+                yield replace(param, name=name, at=at, kind="text" if inner else param.kind, is_required=is_required)
+        if param.at not in {at.partition(".")[0] for at in row.names.values()} | {"cursor", *row.hides.split(), *row.fixed}:
+            yield replace(param, name=param.name.removesuffix("_id"))
 
 
-def _shape(one: Field, operation: Operation, row: Verb) -> Field:
-    known = _FIELDS.get(one.at.rpartition(".")[2], _FIELDS.get(one.name, _Shape()))
-    kind = known.kind or one.kind
-    if one.place == "path":
-        known, kind = _FIELDS["runtime"] if one.name in row.defaults else _Shape(), one.kind
-    if one.name == "limit" and operation.answers == "list":
-        kind, one = "count", replace(one, stated="all")  # the clients read page after page
-    default = row.defaults.get(one.name)
-    is_word = default is None and (one.is_word or one.name in row.words.split())
-    stated, about = default or one.stated, known.about or one.about
+def _shape(param: Field, operation: Operation, row: Verb) -> Field:
+    known = _FIELDS.get(param.at.rpartition(".")[2], _FIELDS.get(param.name, _Shape()))
+    kind = known.kind or param.kind
+    if param.place == "path":
+        known, kind = _FIELDS["runtime"] if param.name in row.defaults else _Shape(), param.kind
+    if param.name == "limit" and operation.answers == "list":
+        kind, param = "count", replace(param, stated="all")  # the clients read page after page
+    default = row.defaults.get(param.name)
+    is_word = default is None and (param.is_word or param.name in row.words.split())
+    stated, about = default or param.stated, known.about or param.about
     if stated and not is_word and "default" not in about:
         about = f"{about} (default {stated})".strip()
     return replace(
-        one,
+        param,
         kind="text" if known.choices else kind,
         about=about,
-        is_required=one.is_required and default is None and kind != "id",
+        is_required=param.is_required and default is None and kind != "id",
         is_word=is_word,
         default=default,
-        choices=known.choices or one.choices,
-        option="" if one.name in row.names else known.option,
+        choices=known.choices or param.choices,
+        option="" if param.name in row.names else known.option,
     )

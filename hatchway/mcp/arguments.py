@@ -8,6 +8,7 @@ Imported only where a server is made: it needs the MCP library.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp.server.mcpserver.exceptions import ToolError
@@ -28,11 +29,12 @@ class StrictTool(Tool):
         try:
             self.fn_metadata.validate_arguments(arguments)
         except ValidationError as wrong:
-            said = "; ".join(_said(one["loc"], one["type"], one["msg"]) for one in wrong.errors(include_url=False))
+            said = "; ".join(map(_describe_mistake, wrong.errors(include_url=False)))
             taken = ", ".join(self.parameters["properties"])
             raise ToolError(f"Error executing tool {self.name}: INVALID_ARGUMENT: {said} (there are: {taken})") from None
         return await super().run(arguments, *options, **more)
 
 
-def _said(place: tuple[int | str, ...], kind: str, words: str) -> str:
-    return f"{'.'.join(map(str, place))} {_WORDS.get(kind) or 'does not fit: ' + words}"
+def _describe_mistake(mistake: Mapping[str, Any]) -> str:
+    words = _WORDS.get(mistake["type"]) or f"does not fit: {mistake['msg']}"
+    return f"{'.'.join(map(str, mistake['loc']))} {words}"

@@ -2,8 +2,7 @@
 
 Rules: every tool is one verb of the gateway, under the token's tenant and policy; nothing is possible here that the API does not
 allow. A refusal is the tool's error with the contract's code; an argument that a tool does not have is refused. Standard error is
-silent unless something is wrong with the server itself, or --verbose was given. Imports happen inside of functions: every command
-reads this file.
+silent unless something is wrong with the server itself, or --verbose was given. The MCP library is imported when it is used.
 """
 
 from __future__ import annotations
@@ -37,21 +36,13 @@ def add_command(commands: Any) -> None:
     mcp = add_parser(
         commands,
         "mcp",
-        help="serve a gateway to agents over MCP",
         description="An MCP server on standard input and output (or HTTP) in front of a gateway.",
         epilog="example, in an agent's configuration:\n"
         '  {"command": "hatchway", "args": ["mcp", "--url", "http://127.0.0.1:8484"], "env": {"HATCHWAY_TOKEN": "hw_…"}}',
     )
-    mcp.add_argument("--url", metavar="URL", help="the gateway (default HATCHWAY_URL, or http://127.0.0.1:8484)")
-    mcp.add_argument("--token", metavar="TOKEN", help="an API token (default HATCHWAY_TOKEN, which others cannot see)")
-    mcp.add_argument("--tenant", metavar="ID", help="whose things, for an admin (default HATCHWAY_TENANT, or its own)")
-    tls.add_options(mcp, default=None)
-    mcp.add_argument(
-        "--http",
-        type=int,
-        metavar="PORT",
-        help="serve streamable HTTP on this port of localhost instead of stdio; 0 takes a free one",
-    )
+    tls.add_options(mcp, None)
+    http = "serve streamable HTTP on this port of localhost instead of stdio; 0 takes a free one"
+    mcp.add_argument("--http", type=int, metavar="PORT", help=http)
     mcp.add_argument("--verbose", action="store_true", help="write a line to standard error for every request")
 
 
@@ -77,63 +68,52 @@ def build(client: AsyncClient, *, verbose: bool = False) -> MCPServer[Any]:
     from hatchway.mcp.arguments import StrictTool
 
     tools = Tools(client)
-    functions = (
-        tools.create_session,
-        tools.run_code,
-        tools.get_run,
-        tools.read_file,
-        tools.write_file,
-        tools.list_files,
-        tools.fork_session,
-        tools.save_snapshot,
-        tools.restore_snapshot,
-        tools.delete_session,
-    )
+    functions = [getattr(tools, name) for name in vars(Tools) if not name.startswith("_")]
     return MCPServer(
         "hatchway",
         instructions=_INSTRUCTIONS,
         version=__version__,
-        tools=[StrictTool.from_function(_told(function)) for function in functions],
+        tools=[StrictTool.from_function(_report_refusals(function)) for function in functions],
         log_level="INFO" if verbose else "WARNING",
     )
 
 
-def _told(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def _report_refusals(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """The tool, with refusals as errors that the agent may read."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     from sandbox.errors import RequestError, SandboxError
 
     @functools.wraps(function)
-    async def told(*args: Any, **kwargs: Any) -> Any:
+    async def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            return _pictured(await function(*args, **kwargs))
+            return _extract_pictures(await function(*args, **kwargs))
         except RequestError as refused:
             hint = f" ({refused.error.hint})" if refused.error.hint else ""
             raise ToolError(f"{refused.error.code}: {refused.error.message}{hint}") from None
         except SandboxError as error:
             raise ToolError(str(error)) from None
 
-    return told
+    return call
 
 
-def _pictured(told: Any) -> Any:
+def _extract_pictures(told: Any) -> Any:
     """The answer, with its pictures as pictures: an agent sees them, and their bytes are not in its text."""
     shown = told.get("displays", ()) if isinstance(told, dict) else ()
-    pictures = [one for one in shown if one["mime"] in _PICTURES]
+    pictures = [item for item in shown if item["mime"] in _PICTURES]
     if not pictures:
         return told
     from mcp.types import CallToolResult, ImageContent, TextContent
 
-    named = [{"mime": one["mime"], "image": pictures.index(one) + 1} if one in pictures else one for one in shown]
+    named = [{"mime": item["mime"], "image": pictures.index(item) + 1} if item in pictures else item for item in shown]
     told = {**told, "displays": named}
     text = TextContent(type="text", text=json.dumps(told, ensure_ascii=False, indent=2))
-    images = [ImageContent(type="image", data=one["data"], mime_type=one["mime"]) for one in pictures]
+    images = [ImageContent(type="image", data=item["data"], mime_type=item["mime"]) for item in pictures]
     return CallToolResult(content=[text, *images], structured_content=told)
 
 
 class Tools:
-    """What an agent can do. The docstrings are what it reads."""
+    """What an agent can do: each method without an underscore is a tool, and its docstring is what the agent reads."""
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
@@ -142,11 +122,7 @@ class Tools:
         return await self._client.session(session_id)
 
     async def create_session(
-        self,
-        language: str = "python",
-        template: str | None = None,
-        durable: bool = False,
-        session_id: str | None = None,
+        self, language: str = "python", template: str | None = None, durable: bool = False, session_id: str | None = None
     ) -> dict[str, Any]:
         """Make a session. Variables, functions and files stay in it from run to run. Answers its id, which is session_id if you
         give one that is free."""
@@ -174,8 +150,8 @@ class Tools:
         if run.state == "waiting":
             found = self._client.approvals(run_id=run.id)
             told["approvals"] = [
-                {"approval_id": one.id, "call": one.capability, "arguments": one.arguments, "approver": one.approver}
-                async for one in found
+                {"approval_id": item.id, "call": item.capability, "arguments": item.arguments, "approver": item.approver}
+                async for item in found
             ]
         done = run.result
         if done is None:
@@ -184,7 +160,7 @@ class Tools:
         if done.error is not None:
             told["error"] = {"code": done.error.code, "message": done.error.message, "hint": done.error.hint}
         if done.displays:
-            told["displays"] = [{"mime": one.mime, "data": one.data} for one in done.displays]
+            told["displays"] = [{"mime": item.mime, "data": item.data} for item in done.displays]
         return told
 
     async def read_file(self, session_id: str, path: str) -> dict[str, str]:
@@ -203,7 +179,7 @@ class Tools:
     async def list_files(self, session_id: str, path: str = "/") -> list[dict[str, Any]]:
         """The files in a directory of the session."""
         found = await (await self._session(session_id)).files.list(path)
-        return [{"path": one.path, "directory": one.is_directory, "bytes": one.size_bytes} for one in found]
+        return [{"path": item.path, "directory": item.is_directory, "bytes": item.size_bytes} for item in found]
 
     async def fork_session(self, session_id: str) -> dict[str, str]:
         """An independent session that starts with everything this one has: variables, files, open generators."""

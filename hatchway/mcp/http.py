@@ -1,6 +1,6 @@
 """The MCP server over HTTP, on localhost.
 
-Rules: everybody on a machine reaches its localhost, and what asks here acts with the server's own token for the gateway. So each
+Rules: every user of a machine reaches its localhost, and what asks here acts with the server's own token for the gateway. So each
 request must show a token of this server: HATCHWAY_MCP_TOKEN, or one that is made at the start and said once on standard error.
 """
 
@@ -23,11 +23,11 @@ PATH: Final = "/mcp"
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-def guarded(app: App, token: str) -> App:
+def guard(app: App, token: str) -> App:
     """The application, for those who show the token."""
     expected = f"Bearer {token}".encode()
 
-    async def asked(scope: Any, receive: Any, send: Any) -> None:
+    async def call(scope: Any, receive: Any, send: Any) -> None:
         shown = dict(scope.get("headers") or ()).get(b"authorization", b"")
         if scope["type"] == "lifespan" or secrets.compare_digest(shown, expected):
             await app(scope, receive, send)
@@ -36,7 +36,7 @@ def guarded(app: App, token: str) -> App:
         await send({"type": "http.response.start", "status": 401, "headers": headers})
         await send({"type": "http.response.body", "body": b"a token of this MCP server is needed: Authorization: Bearer ...\n"})
 
-    return asked
+    return call
 
 
 async def serve(server: MCPServer[Any], port: int) -> None:
@@ -55,6 +55,6 @@ async def serve(server: MCPServer[Any], port: int) -> None:
         where = f"http://{HOST}:{listening.getsockname()[1]}{PATH}"
         shown = "HATCHWAY_MCP_TOKEN" if given else token
         print(f"hatchway mcp listens on {where}; ask with Authorization: Bearer {shown}", file=sys.stderr, flush=True)
-        app = guarded(server.streamable_http_app(streamable_http_path=PATH, host=HOST), token)
+        app = guard(server.streamable_http_app(streamable_http_path=PATH, host=HOST), token)
         settings = uvicorn.Config(app, log_level=server.settings.log_level.lower())
         await uvicorn.Server(settings).serve(sockets=[listening])

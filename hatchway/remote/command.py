@@ -11,12 +11,16 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from hatchway.cli.options import add_parser, at_least_one
+from hatchway.cli.options import add_parser, parse_count
 from hatchway.client import tls
+from hatchway.client.client import Client
 from hatchway.client.verb_names import verbs
+from hatchway.remote import hints, table_verbs
+from hatchway.remote import verbs as functions
+from hatchway.remote.table_verbs import add_arguments
+from sandbox.errors import RequestError
 from sandbox.languages import OFFERED
 
-_COMMON = ("url", "token", "tenant", "json", "trust")
 _GROUPS = {
     "snapshots": "list, carry away, bring in and compare snapshots",
     "policy": "deploy, check, compare and explain policies, and see what was decided",
@@ -36,7 +40,6 @@ def add_command(commands: Any) -> None:
     remote = add_parser(
         commands,
         "remote",
-        help="use a gateway: run programs, files, forks, snapshots, approvals, policies, tenants",
         description="Use a gateway. Where it is: --url or HATCHWAY_URL; who asks: HATCHWAY_TOKEN or --token.",
         epilog="examples:\n  hatchway remote run -c 'print(1 + 1)'\n  hatchway remote create notes --durable\n"
         "  hatchway remote run --session notes -c 'x = 1'\n  hatchway remote put notes data.csv\n"
@@ -46,7 +49,7 @@ def add_command(commands: Any) -> None:
         "  hatchway remote --tenant acme tokens create ci --role runner\n"
         "  hatchway remote audit tail -n 20\n  hatchway remote sessions --json\n  hatchway remote retention",
     )
-    _add_common(remote, url=None, token=None, tenant=None, json=False, trust=None)
+    _add_common(remote, is_after_verb=False)
     added = _Verbs(remote)
     _add_runs(added)
     _add_sessions(added)
@@ -55,23 +58,14 @@ def add_command(commands: Any) -> None:
     _add_values(added)
     added.add_rest()
     tail = added.add("audit tail", "the newest records of the audit log, the oldest of them first")
-    tail.add_argument("-n", "--limit", type=at_least_one, default=20, metavar="N", help="at most N (default 20)")
+    tail.add_argument("-n", "--limit", type=parse_count, default=20, metavar="N", help="at most N (default 20)")
 
 
-def _add_common(parser: argparse.ArgumentParser, **defaults: Any) -> None:
+def _add_common(parser: argparse.ArgumentParser, *, is_after_verb: bool) -> None:
     """A default is set before the verb only: what stands there is not undone by a verb that says nothing."""
-    told = {name: defaults.get(name, argparse.SUPPRESS) for name in _COMMON}
-    parser.add_argument(
-        "--url", default=told["url"], metavar="URL", help="the gateway (default HATCHWAY_URL, or http://127.0.0.1:8484)"
-    )
-    parser.add_argument(
-        "--token", default=told["token"], metavar="TOKEN", help="an API token (default HATCHWAY_TOKEN, which others cannot see)"
-    )
-    parser.add_argument(
-        "--tenant", default=told["tenant"], metavar="ID", help="whose things, for an admin (default HATCHWAY_TENANT, or its own)"
-    )
-    tls.add_options(parser, default=told["trust"])
-    parser.add_argument("--json", default=told["json"], action="store_true", help="machine-readable")
+    tls.add_options(parser, argparse.SUPPRESS if is_after_verb else None)
+    unset = argparse.SUPPRESS if is_after_verb else False
+    parser.add_argument("--json", default=unset, action="store_true", help="machine-readable")
 
 
 class _Verbs:
@@ -79,7 +73,7 @@ class _Verbs:
 
     def __init__(self, remote: argparse.ArgumentParser) -> None:
         self._common = argparse.ArgumentParser(add_help=False)
-        _add_common(self._common)
+        _add_common(self._common, is_after_verb=True)
         self._verbs = remote.add_subparsers(dest="verb", metavar="VERB", required=True)
         self._groups: dict[str, Any] = {}
         self._left = list(verbs())
@@ -95,15 +89,12 @@ class _Verbs:
         return verb
 
     def _make(self, among: Any, name: str, about: str) -> argparse.ArgumentParser:
-        made: argparse.ArgumentParser = among.add_parser(
-            name, help=about, description=about[0].upper() + about[1:] + ".", parents=[self._common]
-        )
+        description = about[0].upper() + about[1:] + "."
+        made: argparse.ArgumentParser = among.add_parser(name, help=about, description=description, parents=[self._common])
         return made
 
     def add_rows(self, *names: str) -> None:
         """These rows of the table."""
-        from hatchway.remote.table_verbs import add_arguments
-
         for name in names:
             add_arguments(self.add(name, verbs()[name].about), verbs()[name])
             self._left.remove(name)
@@ -115,8 +106,6 @@ class _Verbs:
     def _group(self, name: str) -> Any:
         """A group by itself does what its `list` does."""
         if name not in self._groups:
-            from hatchway.remote.table_verbs import add_arguments
-
             about, listing = _GROUPS[name], verbs().get(f"{name} list")
             group = self._make(self._verbs, name, about)
             if listing is not None:
@@ -133,7 +122,7 @@ def _add_runs(added: _Verbs) -> None:
     run_.add_argument("-l", "--language", metavar="L", help="python, javascript, typescript or shell")
     run_.add_argument("--session", metavar="ID", help="a session that is there already")
     run_.add_argument("--input", action="append", default=[], metavar="NAME=JSON", help="set a variable first (repeatable)")
-    run_.add_argument("--timeout-ms", type=at_least_one, metavar="N", help="wall clock limit")
+    run_.add_argument("--timeout-ms", type=parse_count, metavar="N", help="wall clock limit")
     added.add_rows("runs")
     added.add("result", "what a run printed and what came of it, or what it waits for", "run")
 
@@ -186,11 +175,6 @@ def _add_values(added: _Verbs) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from hatchway.client.client import Client
-    from hatchway.remote import hints, table_verbs
-    from hatchway.remote import verbs as functions
-    from sandbox.errors import RequestError
-
     name: str = options.operation
     try:
         with Client(options.url, options.token, tenant=options.tenant, verify=options.ca, cert=options.cert) as client:

@@ -1,9 +1,8 @@
-"""A policy on this machine's disk, as a gateway wants it: its files by name, and the one to begin with. And what a gateway found
-in them, as `hatchway policy check` shows it.
+"""A policy on this machine's disk, as a gateway wants it, and what a gateway found in it, as `hatchway policy check` shows it.
 
-Rules: of a file that is named, what it needs is sent and nothing else next to it: what it imports, its base, its catalog, the
-programs of its hooks. Of a folder that is named, everything is, without links and hidden files. What is no text is sent as
-base64. Whether it is a policy at all, the gateway says.
+Rules: of a file that is named, only what it needs is sent: what it imports, its base, its catalog, the programs of its hooks.
+Of a folder that is named, everything is, without links and hidden files. What is no text is sent as base64. Whether it is a
+policy at all, the gateway says.
 """
 
 from __future__ import annotations
@@ -29,20 +28,20 @@ MAIN: Final = "policy.hatch"
 def read_sources(place: Path, main: str | None = None) -> tuple[dict[str, str], str]:
     """Files by name, and the main one."""
     if place.is_dir():
-        files = {name: _text(path) for path, name in _below(place)}
-        return files, _main_of(place, files, main)
+        files = {name: _encode(host_files.read_bytes(path)) for path, name in _list_below(place)}
+        return files, _choose_main(place, files, main)
     if main is not None and main != place.name:
         raise RequestError("INVALID_ARGUMENT", f"--main {main} is for a folder, and {place} is none", "name its folder")
     if not place.is_file():
         raise RequestError("INVALID_ARGUMENT", f"cannot read {place}: no such file or folder")
-    library = _Noting(Folder(place.parent))
+    library = _NotingLibrary(Folder(place.parent))
     loaded = load(place.name, library, Findings())
-    for name in _programs(loaded):
+    for name in _list_programs(loaded):
         library.read(name)
-    return {name: _encoded(data) for name, data in library.found.items()}, place.name
+    return {name: _encode(data) for name, data in library.found.items()}, place.name
 
 
-class _Noting:
+class _NotingLibrary:
     """A library that remembers what was read."""
 
     def __init__(self, library: Folder) -> None:
@@ -56,23 +55,23 @@ class _Noting:
         return data
 
 
-def _programs(loaded: Loaded) -> Iterator[str]:
+def _list_programs(loaded: Loaded) -> Iterator[str]:
     """Of hooks, wherever they stand. Webhooks have none."""
     for unit in loaded.units:
         for item in unit.tree.items:
-            for one in item.items if isinstance(item, tree.Scope) else (item,):
-                if isinstance(one, tree.Hook) and one.executor != "webhook":
-                    yield str(one.program)[1:-1]
+            for rule in item.items if isinstance(item, tree.Scope) else (item,):
+                if isinstance(rule, tree.Hook) and rule.executor != "webhook":
+                    yield str(rule.program)[1:-1]
 
 
-def _below(folder: Path) -> Iterator[tuple[Path, str]]:
-    for path, _ in host_files.found(folder, ""):
+def _list_below(folder: Path) -> Iterator[tuple[Path, str]]:
+    for path, _ in host_files.walk(folder, ""):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and not any(part.startswith(".") for part in name.split("/")):
             yield path, name
 
 
-def _main_of(folder: Path, files: Mapping[str, str], main: str | None) -> str:
+def _choose_main(folder: Path, files: Mapping[str, str], main: str | None) -> str:
     tops = [name for name in files if name.endswith(".hatch") and "/" not in name]
     if main is None and MAIN not in files and len(tops) == 1:
         return tops[0]
@@ -83,14 +82,7 @@ def _main_of(folder: Path, files: Mapping[str, str], main: str | None) -> str:
     return wanted
 
 
-def _text(path: Path) -> str:
-    try:
-        return _encoded(path.read_bytes())
-    except OSError as error:
-        raise RequestError("INVALID_ARGUMENT", f"cannot read {path}: {error.strerror}") from None
-
-
-def _encoded(data: bytes) -> str:
+def _encode(data: bytes) -> str:
     try:
         if b"\0" not in data:
             return data.decode()
@@ -99,23 +91,23 @@ def _encoded(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def rendered(findings: list[Any], sources: Mapping[str, str], place: Path, *, colour: bool) -> str:
+def render(findings: list[Any], sources: Mapping[str, str], place: Path, *, colour: bool) -> str:
     """What a gateway found, with the lines it is about. Files are named as the command line named them."""
     folder = place if place.is_dir() else place.parent
     texts = {name: Source(os.path.join(folder, name), text) for name, text in sources.items()}
-    return "\n".join(_rendered(one, texts, colour) for one in findings)
+    return "\n".join(_render_finding(finding, texts, colour) for finding in findings)
 
 
-def _rendered(finding: Mapping[str, Any], texts: Mapping[str, Source], colour: bool) -> str:
+def _render_finding(finding: Mapping[str, Any], texts: Mapping[str, Source], colour: bool) -> str:
     if finding["code"] in CHECKS:
         notes = tuple(finding.get("notes") or ())
-        span = _span(finding.get("place"), texts)
+        span = _find_span(finding.get("place"), texts)
         return to_text([Diagnostic(finding["code"], finding["message"], span, finding.get("hint"), notes)], colour=colour)
     hint = f"    = hint: {finding['hint']}\n" if finding.get("hint") else ""
     return f"{finding['severity']}[{finding['code']}]: {finding['message']}\n{hint}"
 
 
-def _span(place: Mapping[str, Any] | None, texts: Mapping[str, Source]) -> Span | None:
+def _find_span(place: Mapping[str, Any] | None, texts: Mapping[str, Source]) -> Span | None:
     source = texts.get(place["file"]) if place else None
     if place is None or source is None:
         return None

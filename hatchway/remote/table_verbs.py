@@ -14,9 +14,10 @@ from typing import Any, Final
 
 import msgspec
 
-from hatchway.cli.options import at_least_one
-from hatchway.cli.output import show_facts, show_table
+from hatchway.cli.host_files import read_bytes, write_bytes
+from hatchway.cli.options import parse_count
 from hatchway.cli.program import parse_pair
+from hatchway.cli.terminal import show_facts, show_table
 from hatchway.client.client import Client
 from hatchway.client.operations import Field, Operation
 from hatchway.client.requests import Refused
@@ -31,40 +32,41 @@ _TAKEN: Final = frozenset(("url", "token", "tenant", "json", "ca", "cert", "help
 
 
 def add_arguments(parser: argparse.ArgumentParser, operation: Operation) -> None:
-    for one in operation.fields:
-        if one.is_word:
-            _add_word(parser, one)
+    for param in operation.fields:
+        if param.is_word:
+            _add_word(parser, param)
         else:
-            _add_option(parser, one)
+            _add_option(parser, param)
     if operation.answers == "bytes":
         parser.add_argument("to", nargs="?", default="-", metavar="FILE", help="write it there (default: standard output)")
 
 
-def _add_word(parser: argparse.ArgumentParser, one: Field) -> None:
-    more: dict[str, Any] = {"nargs": "*"} if one.kind in ("texts", "attributes") else {}
-    if one.kind == "number":
-        more["type"] = int
-    if one.choices:
-        parser.add_argument(f"given_{one.name}", choices=one.choices, metavar="|".join(one.choices), help=one.about or None)
-        return
-    metavar = "FIELD=VALUE" if one.kind == "attributes" else _METAVARS.get(one.kind, one.name.upper())
-    parser.add_argument(f"given_{one.name}", metavar=metavar, help=one.about or None, **more)
+def _add_word(parser: argparse.ArgumentParser, param: Field) -> None:
+    metavar = "FIELD=VALUE" if param.kind == "attributes" else _METAVARS.get(param.kind, param.name.upper())
+    given: dict[str, Any] = {"metavar": metavar, "help": param.about or None}
+    if param.choices:
+        given |= {"choices": param.choices, "metavar": "|".join(param.choices)}
+    elif param.kind == "number":
+        given["type"] = int
+    elif param.kind in ("texts", "attributes"):
+        given["nargs"] = "*"
+    parser.add_argument(f"given_{param.name}", **given)
 
 
-def _add_option(parser: argparse.ArgumentParser, one: Field) -> None:
-    name = f"set-{one.name}" if one.name in _TAKEN else one.name.replace("_", "-")
-    names = [*(["-n"] if one.kind == "count" else []), one.option or f"--{name}"]
-    given: dict[str, Any] = {"dest": f"given_{one.name}", "default": argparse.SUPPRESS, "help": one.about}
-    given["required"] = one.is_required
-    if one.kind == "flag":
+def _add_option(parser: argparse.ArgumentParser, param: Field) -> None:
+    name = f"set-{param.name}" if param.name in _TAKEN else param.name.replace("_", "-")
+    names = [*(["-n"] if param.kind == "count" else []), param.option or f"--{name}"]
+    given: dict[str, Any] = {"dest": f"given_{param.name}", "default": argparse.SUPPRESS, "help": param.about}
+    given["required"] = param.is_required
+    if param.kind == "flag":
         parser.add_argument(*names, action="store_true", **given)
         return
-    given["metavar"] = "|".join(one.choices) or _METAVARS.get(one.kind, names[-1].strip("-").replace("-", "_").upper())
-    if one.choices:
-        given["choices"] = one.choices
-    if one.kind in ("number", "count"):
-        given["type"] = int if one.kind == "number" else at_least_one
-    if one.kind in ("texts", "attributes"):
+    given["metavar"] = "|".join(param.choices) or _METAVARS.get(param.kind, names[-1].strip("-").replace("-", "_").upper())
+    if param.choices:
+        given["choices"] = param.choices
+    if param.kind in ("number", "count"):
+        given["type"] = int if param.kind == "number" else parse_count
+    if param.kind in ("texts", "attributes"):
         given["action"] = "append"
     parser.add_argument(*names, **given)
 
@@ -97,28 +99,28 @@ def run(client: Client, operation: Operation, options: argparse.Namespace) -> in
 def _read_arguments(operation: Operation, options: argparse.Namespace) -> dict[str, Any]:
     """What was given, with files read."""
     found: dict[str, Any] = {}
-    for one in operation.fields:
-        value = getattr(options, f"given_{one.name}", None)
+    for param in operation.fields:
+        value = getattr(options, f"given_{param.name}", None)
         if value is None:
             continue
-        if one.kind == "sources":
+        if param.kind == "sources":
             from hatchway.remote.policy_sources import read_sources
 
-            found[one.name], found["main"] = read_sources(Path(value), getattr(options, "given_main", None))
-        elif one.name == "main":
+            found[param.name], found["main"] = read_sources(Path(value), getattr(options, "given_main", None))
+        elif param.name == "main":
             found.setdefault("main", value)
-        elif one.kind == "attributes":
-            found[one.name] = _read_attributes(operation, options, one, value)
-        elif one.kind == "bytes":
-            found[one.name] = read_bytes(value)
-        elif one.kind == "object":
-            found[one.name] = _read_object(value)
+        elif param.kind == "attributes":
+            found[param.name] = _read_attributes(operation, options, param, value)
+        elif param.kind == "bytes":
+            found[param.name] = read_bytes(value)
+        elif param.kind == "object":
+            found[param.name] = _read_object(value)
         else:
-            found[one.name] = parse_pair(one.name, f"={value}", "")[1] if one.kind == "any" else value
+            found[param.name] = parse_pair(param.name, f"={value}", "")[1] if param.kind == "any" else value
     return found
 
 
-def _read_attributes(operation: Operation, options: argparse.Namespace, one: Field, pairs: list[str]) -> dict[str, Any]:
+def _read_attributes(operation: Operation, options: argparse.Namespace, param: Field, pairs: list[str]) -> dict[str, Any]:
     """Fields of a request are read as `hatchway policy explain` reads them, in the units of the language, where they are known
     here; all others are JSON, or text."""
     if operation.name == "policy explain":
@@ -132,17 +134,7 @@ def _read_attributes(operation: Operation, options: argparse.Namespace, one: Fie
                 return read_question(catalog, options.given_capability, pairs)
             except PolicyError as error:
                 raise RequestError("INVALID_ARGUMENT", str(error)) from None
-    return dict(parse_pair(one.option or "FIELD=VALUE", pair, "plan=team") for pair in pairs)
-
-
-def read_bytes(file: str) -> bytes:
-    """A file of this machine, or standard input."""
-    if file == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise RequestError("INVALID_ARGUMENT", f"cannot read {file}: {error.strerror}") from None
+    return dict(parse_pair(param.option or "FIELD=VALUE", pair, "plan=team") for pair in pairs)
 
 
 def _read_object(file: str) -> dict[str, Any]:
@@ -153,19 +145,12 @@ def _read_object(file: str) -> dict[str, Any]:
         raise RequestError("INVALID_ARGUMENT", f"{name} is not a JSON object: {error}") from None
 
 
-def write_bytes(to: str, data: bytes) -> None:
-    """Into a file of this machine, or to standard output."""
-    if to == "-":
-        sys.stdout.buffer.write(data)
-        return
-    try:
-        Path(to).write_bytes(data)
-    except OSError as error:
-        raise RequestError("INVALID_ARGUMENT", f"cannot write {to}: {error.strerror}") from None
-
-
 def _write(to: str, data: bytes, operation: Operation) -> int:
     if to == "-" and b"\0" in data and sys.stdout.isatty():
-        raise RequestError("INVALID_ARGUMENT", "this is not for a terminal", f"hatchway remote {operation.name} … FILE")
+        raise RequestError(
+            "INVALID_ARGUMENT",
+            "a terminal cannot show these bytes",
+            f"hatchway remote {operation.name} … FILE",
+        )
     write_bytes(to, data)
     return 0

@@ -17,42 +17,41 @@ from typing import Any
 
 import msgspec
 
-from hatchway.arguments import text_of
-from hatchway.cli.output import printable, show_table
-from hatchway.cli.program import inputs_of, read_program, read_stdin
-from hatchway.cli.run import exit_status, show_result
-from hatchway.cli.terminal import write_output
+from hatchway.arguments import decode_code
+from hatchway.cli.host_files import read_bytes, write_bytes
+from hatchway.cli.program import parse_inputs, read_program, read_stdin
+from hatchway.cli.run import choose_exit_status, show_result
+from hatchway.cli.terminal import printable, show_table, write_output
 from hatchway.client import requests, url_paths
 from hatchway.client.async_client import RunOptions, run_request
 from hatchway.client.client import Client
 from hatchway.client.operations import request
 from hatchway.client.requests import ApprovalInfo, Ask, MatchInfo, Refused, RunInfo, Unreachable
-from hatchway.remote.table_verbs import read_bytes, write_bytes
 from sandbox.errors import RequestError, SandboxError
 from sandbox.wire import RunResult
 
 
 def _show(options: argparse.Namespace, items: Iterable[Any], line: Callable[[Any], str]) -> int:
-    for one in items:
-        print(msgspec.json.encode(one).decode() if options.json else line(one))
+    for item in items:
+        print(msgspec.json.encode(item).decode() if options.json else line(item))
     return 0
 
 
 def run_run(client: Client, options: argparse.Namespace) -> int:
     program = read_program(options)
-    code = text_of(program.code)
+    code = decode_code(program.code)
     asked: RunOptions = {
         "language": program.language if program.filename else options.language,
         "filename": program.filename,
         "timeout_ms": options.timeout_ms,
-        "inputs": inputs_of(options),
+        "inputs": parse_inputs(options),
         "stdin": read_stdin(options),
     }
-    watched = Watched(client, is_alone=options.session is None, is_shown=not options.json)
+    watched = WatchedRun(client, is_alone=options.session is None, is_shown=not options.json)
     return _show_run(client, options, watched.run(run_request(options.session, code, asked, is_streamed=True)), watched)
 
 
-class Watched:
+class WatchedRun:
     """A run whose output is shown as it comes. Interrupting the command, or closing its pipe, cancels the run; a session of
     its own goes with the run, unless something is still to be read there."""
 
@@ -69,7 +68,7 @@ class Watched:
                 elif event.kind in requests.STREAMS:
                     self._tell(requests.STREAMS.index(event.kind), event.data)
                 elif event.kind == "error":
-                    raise requests.failed(event.data)
+                    raise requests.read_failure(event.data)
                 elif requests.is_last(event):
                     return msgspec.convert(event.data, RunInfo)
         except (KeyboardInterrupt, OSError):  # or the reader of its output has gone
@@ -84,7 +83,7 @@ class Watched:
 
     def end(self, run: RunInfo) -> None:
         """Show what was not told while it ran: all of it, where a hook had to look at it first."""
-        is_whole = self._show_rest(requests.result_of(run)) if self._is_shown else True
+        is_whole = self._show_rest(requests.get_result(run)) if self._is_shown else True
         if not is_whole:
             print(f"some of its output was not shown; all of it: hatchway remote result {run.id}", file=sys.stderr)
         elif run.state == "finished":
@@ -114,9 +113,9 @@ def run_result(client: Client, options: argparse.Namespace) -> int:
     return _show_run(client, options, client.get_run(options.run))
 
 
-def _show_run(client: Client, options: argparse.Namespace, run: RunInfo, watched: Watched | None = None) -> int:
+def _show_run(client: Client, options: argparse.Namespace, run: RunInfo, watched: WatchedRun | None = None) -> int:
     """`watched` has shown of its output what there was to see."""
-    done = requests.result_of(run)
+    done = requests.get_result(run)
     waits_for = list(client.approvals(run_id=run.id)) if run.state == "waiting" else []
     if watched is None and not options.json:
         for stream, text in enumerate((done.stdout, done.stderr)):
@@ -126,26 +125,26 @@ def _show_run(client: Client, options: argparse.Namespace, run: RunInfo, watched
     if options.json:
         told = {**msgspec.to_builtins(done), "run_id": run.id, "session_id": run.session_id}
         if run.state == "waiting":
-            told["approvals"] = [one.id for one in waits_for]
+            told["approvals"] = [item.id for item in waits_for]
         print(msgspec.json.encode(told).decode())
     elif run.state == "waiting":
         _show_waiting(run, waits_for)
     else:
         show_result(done)
-    return exit_status(done)
+    return choose_exit_status(done)
 
 
 def _show_waiting(run: RunInfo, waits_for: list[ApprovalInfo]) -> None:
-    for one in waits_for:
-        print(f"the run {run.id} waits for the approval {one.id}: {_question(one)}", file=sys.stderr)
-        print(f"decide it with:     hatchway remote decide {one.id} approve", file=sys.stderr)
+    for item in waits_for:
+        print(f"the run {run.id} waits for the approval {item.id}: {_describe_question(item)}", file=sys.stderr)
+        print(f"decide it with:     hatchway remote decide {item.id} approve", file=sys.stderr)
     if not waits_for:
         print(f"the run {run.id} waits for an approval", file=sys.stderr)
     print(f"then its result is: hatchway remote result {run.id}", file=sys.stderr)
 
 
-def _question(one: ApprovalInfo) -> str:
-    return f"{one.capability}({one.arguments})  for {one.requested_by}, by {one.approver}"
+def _describe_question(item: ApprovalInfo) -> str:
+    return f"{item.capability}({item.arguments})  for {item.requested_by}, by {item.approver}"
 
 
 def run_create(client: Client, options: argparse.Namespace) -> int:
@@ -153,19 +152,19 @@ def run_create(client: Client, options: argparse.Namespace) -> int:
         raise RequestError("INVALID_ARGUMENT", f"two ids are given: {options.session} and {options.id}", "leave out --id")
     named = options.session or options.id
     made = client.sandbox(id=named, language=options.language, template=options.template, durable=options.durable)
-    return _show(options, [made.info], lambda one: one.id)
+    return _show(options, [made.info], lambda item: item.id)
 
 
 def run_restore(client: Client, options: argparse.Namespace) -> int:
     try:
         made = client.restore(options.snapshot)
     except Refused as refused:
-        labelled = [one.id for one in client.snapshots() if one.label == options.snapshot] if refused.status == 404 else []
+        labelled = [item.id for item in client.snapshots() if item.label == options.snapshot] if refused.status == 404 else []
         if not labelled:
             raise
         hint = f"a snapshot is named by its id; this is the label of {', '.join(labelled[:3])}"
         raise RequestError(refused.error.code, refused.error.message, hint) from None
-    return _show(options, [made.info], lambda one: one.id)
+    return _show(options, [made.info], lambda item: item.id)
 
 
 def run_ls(client: Client, options: argparse.Namespace) -> int:
@@ -174,7 +173,7 @@ def run_ls(client: Client, options: argparse.Namespace) -> int:
     if not found and url_paths.path(options.path) != url_paths.path("/"):
         at = files.stat(options.path)
         found = [] if at.is_directory else [at]
-    return _show(options, found, lambda one: f"{one.size_bytes:>10}  {printable(one.path)}{'/' if one.is_directory else ''}")
+    return _show(options, found, lambda item: f"{item.size_bytes:>10}  {printable(item.path)}{'/' if item.is_directory else ''}")
 
 
 def run_get(client: Client, options: argparse.Namespace) -> int:
@@ -189,9 +188,9 @@ def run_put(client: Client, options: argparse.Namespace) -> int:
     if not path or path.endswith("/"):
         path += name
     if not path or path.endswith("/"):
-        raise RequestError("INVALID_ARGUMENT", "what standard input says has no name", "put SESSION - PATH")
+        raise RequestError("INVALID_ARGUMENT", "standard input has no file name, and no PATH is given", "put SESSION - PATH")
     made = client.session(options.session).files.write(path, read_bytes(options.file))
-    return _show(options, [made], lambda one: one.path)
+    return _show(options, [made], lambda item: item.path)
 
 
 def run_rm(client: Client, options: argparse.Namespace) -> int:
@@ -209,13 +208,13 @@ def run_grep(client: Client, options: argparse.Namespace) -> int:
             print(f"not everything was looked at: a bound was met ({searched.skipped} files left out)", file=sys.stderr)
     else:
         found = files.grep(options.text, options.path)
-    _show(options, found, lambda one: f"{one.path}:{one.line_number}:{one.line}")
+    _show(options, found, lambda item: f"{item.path}:{item.line_number}:{item.line}")
     return 0 if found else 1
 
 
 def run_approvals(client: Client, options: argparse.Namespace) -> int:
-    def line(one: ApprovalInfo) -> str:
-        return f"{one.id}  {_question(one)}" + (f"  {one.verdict}" if one.verdict else "")
+    def line(item: ApprovalInfo) -> str:
+        return f"{item.id}  {_describe_question(item)}" + (f"  {item.verdict}" if item.verdict else "")
 
     return _show(options, client.approvals(pending=not options.all), line)
 
@@ -226,11 +225,11 @@ def run_set_value(client: Client, options: argparse.Namespace) -> int:
 
 
 def run_secrets(client: Client, options: argparse.Namespace) -> int:
-    return _show(options, _do_with_secrets(client, options, "list_{}secrets"), lambda one: str(one["name"]))
+    return _show(options, _do_with_secrets(client, options, "list_{}secrets"), lambda item: str(item["name"]))
 
 
 def run_set_secret(client: Client, options: argparse.Namespace) -> int:
-    """Not an argument: what is typed there is seen by everybody on the machine."""
+    """Not an argument: what is typed there is seen by every user of the machine."""
     value = getpass.getpass("value: ") if sys.stdin.isatty() else sys.stdin.read().removesuffix("\n")
     _do_with_secrets(client, options, "put_{}secret", name=options.name, value=value)
     return 0
@@ -273,7 +272,7 @@ def run_retention(client: Client, options: argparse.Namespace) -> int:
 def _describe_retention(found: Any) -> str:
     lines = ["kept for"]
     for name, kept_ms in found["rules"].items():
-        lines.append(f"  {name.removesuffix('_ms').replace('_', ' '):22} {_duration(kept_ms)}")
+        lines.append(f"  {name.removesuffix('_ms').replace('_', ' '):22} {_format_duration(kept_ms)}")
     lines += ["would go now", _list_counts(found["counts"])]
     lines += [f"  session {name}" for name in found["sessions"]] + [f"  worker {name}" for name in found["workers"]]
     return "\n".join(lines)
@@ -283,7 +282,7 @@ def _list_counts(counts: dict[str, int]) -> str:
     return "\n".join(f"  {kind:22} {count}" for kind, count in counts.items() if count) or "  nothing"
 
 
-def _duration(kept_ms: int | None) -> str:
+def _format_duration(kept_ms: int | None) -> str:
     if kept_ms is None:
         return "ever"
     for name, length_ms in (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000)):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import pydoc
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,23 @@ KEYS = Keys.of(bytes(range(32)))
 def test_every_public_name_of_a_sandbox_is_there() -> None:
     public = {name for name in [*dir(Sandbox), *Sandbox.__annotations__] if not name.startswith("_")}
     assert public <= set(dir(AsyncSandbox))
+
+
+def test_verbs_keep_the_signatures_that_they_have_in_a_sandbox() -> None:
+    for name in ("run", "snapshot", "save", "close"):
+        verb = getattr(AsyncSandbox, name)
+        assert inspect.iscoroutinefunction(verb)
+        assert inspect.signature(verb) == inspect.signature(getattr(Sandbox, name))
+
+
+def test_what_is_shared_is_read_from_the_sandbox_inside_and_the_rest_is_not_set() -> None:
+    assert "record" in pydoc.render_doc(AsyncSandbox)
+    box = AsyncSandbox(language="shell")
+    box.record = True
+    assert box.record and box._box.record
+    with pytest.raises(AttributeError):
+        box.id = "other"
+    asyncio.run(box.close())
 
 
 def test_a_sandbox_is_forked_many_times() -> None:

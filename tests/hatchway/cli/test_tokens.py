@@ -11,7 +11,7 @@ from gateway.records import AuditRecord, Tenant, Token
 from gateway.stores.changes import DeleteTenant, PutTenant
 from gateway.stores.factory import open_store
 from gateway.tenants.tokens import TOKEN, digest_of_token
-from hatchway.cli.entry import late_parser, main
+from hatchway.cli.entry import build_command_parser, main
 
 
 @pytest.fixture
@@ -59,11 +59,11 @@ def test_the_store_is_where_serve_keeps_it_unless_another_is_named(
     place = Path(data).rename(Path(data).parent / "hatchway-data")
     monkeypatch.chdir(place.parent if not is_named else "/")
     monkeypatch.setenv("HATCHWAY_DATA", str(place) if is_named else "")
-    late_parser.cache_clear()  # a process has one environment
+    build_command_parser.cache_clear()  # a process has one environment
     try:
         assert main(["tokens", "new"]) == 0
     finally:
-        late_parser.cache_clear()
+        build_command_parser.cache_clear()
     token, _ = found(str(place), capsys.readouterr().out.strip())
     assert token is not None
 

@@ -213,8 +213,8 @@ def test_standard_input_is_put_and_directories_are_put_into(remote: Command, cli
         assert remote("ls", box.id, "d").stdout.split() == ["1", "/d/a.txt", "5", "/d/typed.txt"]
         assert remote("ls", box.id, "d/a.txt").stdout.split() == ["1", "/d/a.txt"]
         for words, said in (
-            (["put", box.id, "-"], ["what standard input says has no name", "put SESSION - PATH"]),
-            (["put", box.id, "-", "d/"], ["what standard input says has no name"]),
+            (["put", box.id, "-"], ["standard input has no file name, and no PATH is given", "put SESSION - PATH"]),
+            (["put", box.id, "-", "d/"], ["standard input has no file name, and no PATH is given"]),
             (["put", box.id, str(tmp_path / "a.txt"), "d"], ["PATH/ with a slash at its end puts the file into the directory"]),
             (["get", box.id, "d", "-"], ["hatchway remote ls lists a directory"]),
             (["rm", box.id, "d"], ["it is a directory with entries", "-r deletes them with it"]),
@@ -235,10 +235,10 @@ def test_a_session_is_made_under_the_id_that_is_given(remote: Command) -> None:
 
 def test_words_and_numbers_that_mean_nothing_are_refused_by_the_verb_they_were_said_to(remote: Command) -> None:
     for words, said in (
-        (["runs", "-n", "-1"], "hatchway remote runs: error: argument -n/--limit: '-1' is not a number of things"),
+        (["runs", "-n", "-1"], "hatchway remote runs: error: argument -n/--limit: '-1' is not a count"),
         (["runs", "-n", "0"], "it must be 1 or more"),
-        (["audit", "tail", "-n", "many"], "'many' is not a number of things"),
-        (["run", "--timeout-ms", "-5", "-c", "1"], "'-5' is not a number of things"),
+        (["audit", "tail", "-n", "many"], "'many' is not a count"),
+        (["run", "--timeout-ms", "-5", "-c", "1"], "'-5' is not a count"),
         (["sessions", "more"], "unrecognized arguments: more\nhint: hatchway remote sessions --help shows what there is"),
         (["tokens", "create", "a", "b"], "hint: hatchway remote tokens create --help shows what there is"),
         (["create", "--language", "cobol"], "invalid choice: 'cobol'"),
