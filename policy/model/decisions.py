@@ -16,7 +16,7 @@ from policy.model import ir
 
 
 class Approval(msgspec.Struct, frozen=True):
-    """Somebody must say yes in time. `rule` names the ask that wants it."""
+    """A person must approve in time. `rule` names the ask that wants it."""
 
     approver: str
     within_ms: int

@@ -64,22 +64,22 @@ class Builder:
         return s.Truth(c[0])
 
     def group(self, c: list[Any]) -> s.Expr:
-        return s.Group(c[0], s.depth_of(c[0]) + 1)
+        return s.Group(c[0], s.measure_depth(c[0]) + 1)
 
     def not_(self, c: list[Any]) -> s.Expr:
-        return s.Not(c[0], s.depth_of(c[0]) + 1)
+        return s.Not(c[0], s.measure_depth(c[0]) + 1)
 
     def and_(self, c: list[Any]) -> s.Expr:
         left, right = c
         items = left.items if isinstance(left, s.And) else [left]
         items.append(right)
-        return s.And(items, max(s.depth_of(left), s.depth_of(right) + 1))
+        return s.And(items, max(s.measure_depth(left), s.measure_depth(right) + 1))
 
     def or_(self, c: list[Any]) -> s.Expr:
         left, right = c
         items = left.items if isinstance(left, s.Or) else [left]
         items.append(right)
-        return s.Or(items, max(s.depth_of(left), s.depth_of(right) + 1))
+        return s.Or(items, max(s.measure_depth(left), s.measure_depth(right) + 1))
 
     def capability(self, c: list[Any]) -> s.Target:
         return s.Target("capability", c[0])
