@@ -152,12 +152,7 @@ class Conditions(Constants):
             if field_ is None:
                 return ir.TRUE
             if field_.type.shape != "flag":
-                self.error(
-                    "HP030",
-                    f"`{atom.name}` is {field_.type.words}, not a yes-or-no field",
-                    atom.name,
-                    field_.type.compare(field_.name, field_.values),
-                )
+                self.misfit(field_, ", not a yes-or-no field", atom.name)
                 return ir.TRUE
             return ir.Lit(field_.name, "true")
         field_ = self.resolve(atom.field, targets)
@@ -302,12 +297,7 @@ class Conditions(Constants):
 
     def _between(self, field_: Field, atom: s.Between) -> ir.Expr:
         if not field_.type.is_number:
-            self.error(
-                "HP030",
-                f"`{field_.name}` is {field_.type.words}, not a number",
-                atom.low.token,
-                field_.type.compare(field_.name, field_.values),
-            )
+            self.misfit(field_, ", not a number", atom.low.token)
             return ir.TRUE
         low, high = self.number(field_, atom.low), self.number(field_, atom.high)
         if low is None or high is None:
@@ -321,12 +311,7 @@ class Conditions(Constants):
 
     def _under(self, field_: Field, atom: s.Under) -> ir.Expr:
         if field_.kind != "path":
-            self.error(
-                "HP030",
-                f"`{field_.name}` is {field_.type.words}; only paths have parts",
-                atom.field,
-                field_.type.compare(field_.name, field_.values),
-            )
+            self.misfit(field_, "; only paths have parts", atom.field)
             return ir.TRUE
         if not atom.values:
             self.error("HP033", "this set is empty", atom.field, "an empty set matches nothing; write the values")

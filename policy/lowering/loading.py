@@ -62,16 +62,15 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Extended:
-    """A library in which one file has more at its end."""
+class Replaced:
+    """A library in which one file holds something else."""
 
     path: str
-    more: str
+    data: bytes | None
     library: Library
 
     def read(self, path: str) -> bytes | None:
-        data = self.library.read(path)
-        return data + self.more.encode("utf-8", "replace") if path == self.path and data is not None else data
+        return self.data if path == self.path else self.library.read(path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,9 @@ import msgspec
 
 from policy.model import ir
 
+RANK = {"allow": 0, "ask": 1, "deny": 2}
+"""Verdicts from the weakest to the strongest."""
+
 
 class Approval(msgspec.Struct, frozen=True):
     """A person must approve in time. `rule` names the ask that wants it."""

@@ -138,16 +138,12 @@ def check_claims(program: Program, decide: Decide, findings: Findings) -> list[P
             decision = decide(proof.witness.capability, proof.witness.attributes)
             findings.add(
                 "HP080",
-                f"not so: {decision.verdict} by {_spoken(decision.rule)}",
+                f"not so: {decision.verdict} by `{decision.rule}`",
                 span,
                 None,
                 [f"for example {show(proof.witness)}"],
             )
     return proofs
-
-
-def _spoken(rule: str) -> str:
-    return f"`{rule}`"
 
 
 def check_limits(program: Program, findings: Findings) -> None:

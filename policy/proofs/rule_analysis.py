@@ -13,6 +13,7 @@ from itertools import combinations
 from policy.lowering.program import Part, Program
 from policy.model import ir
 from policy.model.catalog import Field
+from policy.model.decisions import RANK
 from policy.model.settings import MAX_COMPARISONS
 from policy.proofs.claims import find_fields
 from policy.solver.cells import Universe
@@ -20,7 +21,6 @@ from policy.solver.solver import Box, Effort, OutOfBudget, hull, includes, overl
 from policy.text.diagnostics import Findings
 from policy.text.sources import Span
 
-_RANK = {"allow": 0, "ask": 1, "deny": 2}
 _MAX_OVERLAPS = 50
 _INDEX_ABOVE = 16
 _FEW_CELLS = 4
@@ -149,7 +149,7 @@ def _find_dead(regions: list[Region], universe: Universe, effort: Effort) -> dic
     found: dict[str, str] = {}
     index = _Index(regions)
     for region in reversed(regions):
-        rank = _RANK[region.rule.verdict]
+        rank = RANK[region.rule.verdict]
         stronger: list[Region] = []
         equal: list[Region] = []
         near = index.near(region)
@@ -157,7 +157,7 @@ def _find_dead(regions: list[Region], universe: Universe, effort: Effort) -> dic
         for other in near:
             if other is region or other.rule.id in found:
                 continue
-            if _RANK[other.rule.verdict] > rank:
+            if RANK[other.rule.verdict] > rank:
                 stronger.append(other)
             elif other.rule.verdict == region.rule.verdict and _adds_nothing(region.rule, other.rule):
                 equal.append(other)

@@ -25,6 +25,7 @@ class Check(NamedTuple):
     """One row of the table: what a code means and why the compiler insists."""
 
     code: str
+    slug: str
     severity: Severity
     title: str
     why: str
@@ -103,17 +104,12 @@ def _table() -> dict[str, Check]:
     for severity, block in blocks:
         for line in block.strip().splitlines():
             head, title, why = (part.strip() for part in line.split("|"))
-            rows[head.split()[0]] = Check(head.split()[0], severity, title, why)
+            code, slug = head.split()
+            rows[code] = Check(code, slug, severity, title, why)
     return rows
 
 
-def _slugs() -> dict[str, str]:
-    lines = (_ERRORS + _WARNINGS).strip().splitlines()
-    return {line.split()[0]: line.split()[1] for line in lines if line.strip()}
-
-
 CHECKS: dict[str, Check] = _table()
-SLUGS: dict[str, str] = _slugs()
 
 
 @dataclass(frozen=True, slots=True)

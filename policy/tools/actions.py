@@ -18,7 +18,7 @@ from pathlib import Path
 from policy import checker
 from policy.checker import Checked
 from policy.errors import BundleError, PolicyError
-from policy.lowering.loading import Extended, Folder, Library
+from policy.lowering.loading import Folder, Library, Replaced
 from policy.model.catalog import CatalogError, load_catalog
 from policy.policies import Policy
 
@@ -73,7 +73,10 @@ def _judge(file: str, catalog: str | None = None, extra: str = "") -> Checked:
     """The policy in a file, with `extra` added at its end. Findings name files as the command line did."""
     name, library = _library(file)
     types = load_catalog(Path(catalog).read_bytes()) if catalog else None
-    checked = checker.check(name, Extended(name, extra, library) if extra else library, types)
+    data = library.read(name) if extra else None
+    if data is not None:
+        library = Replaced(name, data + extra.encode("utf-8", "replace"), library)
+    checked = checker.check(name, library, types)
     folder = os.path.dirname(file)
     for source in {checked.program.source, *(d.span.source for d in checked.diagnostics if d.span is not None)}:
         source.path = os.path.join(folder, source.path)
@@ -178,19 +181,20 @@ def _fmt_one(file: str, a: argparse.Namespace) -> int:
     return REFUSED if after != before and (a.check or a.diff) else OK
 
 
-def explain(a: argparse.Namespace) -> int:
+def _to_json(value: object) -> str:
     import msgspec
 
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def explain(a: argparse.Namespace) -> int:
     from policy.evaluation import explain as explanations
     from policy.tools.request_arguments import read_question
 
     checked = _load_understood(a.file, a.catalog)
     attributes = read_question(checked.program.catalog, a.event, a.fields)
     explanation = explanations.explain(checked.program.ir, a.event, attributes)
-    if a.json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(explanation), indent=2).decode() + "\n")
-    else:
-        print(explanation)
+    print(_to_json(explanation) if a.json else explanation)
     return OK
 
 
@@ -217,15 +221,13 @@ def prove(a: argparse.Namespace) -> int:
 
 
 def diff(a: argparse.Namespace) -> int:
-    import msgspec
-
     from policy.tools import diff
 
     old, new = (_policy(_load_understood(file, a.catalog)) for file in (a.old, a.new))
     changes = diff.diff(old, new)
     loosening = [change for change in changes if change.loosens]
     if a.json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(changes), indent=2).decode() + "\n")
+        print(_to_json(changes))
         return REFUSED if loosening else OK
     for change in changes:
         print(change)

@@ -69,16 +69,22 @@ def _event_changes(old: Policy, new: Policy, event: ir.Phase) -> list[Change]:
 
     before, after = _hook_elements(old.ir, event), _hook_elements(new.ir, event)
     changes: list[Change] = []
-    for element in dict.fromkeys((*before, *after)):
-        was, now = before.get(element, ir.FALSE), after.get(element, ir.FALSE)
-        if was != now:
-            changes += find(ir.All((was, ir.complement(now))), f"- {element}")
-            changes += find(ir.All((now, ir.complement(was))), f"+ {element}")
+    for what, differs in _list_differences(before, after):
+        changes += find(differs, what)
     for what, condition in list(_find_unseen(find_lost_hooks(old.ir, new.ir, event), changes)):
         changes += find(condition, what)
     for pair in _find_swapped(old.ir, new.ir, event)[:1]:
         changes += find(pair, "hooks run in another order")
     return _merge(changes)
+
+
+def _list_differences(before: dict[str, ir.Expr], after: dict[str, ir.Expr]) -> Iterator[tuple[str, ir.Expr]]:
+    """Where an element is lost, and where it is new."""
+    for element in dict.fromkeys((*before, *after)):
+        was, now = before.get(element, ir.FALSE), after.get(element, ir.FALSE)
+        if was != now:
+            yield f"- {element}", ir.All((was, ir.complement(now)))
+            yield f"+ {element}", ir.All((now, ir.complement(was)))
 
 
 def _find_unseen(weaker: Iterable[Weakness], changes: list[Change]) -> Iterator[tuple[str, ir.Expr]]:
@@ -152,14 +158,10 @@ class _Comparison:
             return []
         before, after = _elements(self.old.ir, self.capability, verdict), _elements(self.new.ir, self.capability, verdict)
         changes: list[Change] = []
-        for element in dict.fromkeys((*before, *after)):
-            was, now = before.get(element, ir.FALSE), after.get(element, ir.FALSE)
-            if was == now:
-                continue
-            for sign, differs in (("-", ir.All((was, ir.complement(now)))), ("+", ir.All((now, ir.complement(was))))):
-                change = self._find(ir.All((same, differs)), f"{sign} {element}")
-                if change is not None:
-                    changes.append(change)
+        for what, differs in _list_differences(before, after):
+            change = self._find(ir.All((same, differs)), what)
+            if change is not None:
+                changes.append(change)
         for pair in _find_swapped(self.old.ir, self.new.ir, self.capability):
             change = self._find(ir.All((same, pair)), "hooks run in another order")
             if change is not None:
