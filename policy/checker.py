@@ -55,7 +55,7 @@ def check(path: str, library: Library, catalog: Catalog | None = None) -> Checke
         # INVARIANT: our own failure refuses the policy like any other finding; tests hold that no text brings us here.
         findings.add("HP099", f"{type(error).__name__}: {error}"[:300], Span(loaded.main.source, 0, 0))
         empty = ir.Policy("", 0, loaded.catalog.digest, (), (), (), (), {})
-        return Checked(Program(empty, loaded.catalog, loaded.main.source, clean=False), loaded, findings.ordered())
+        return Checked(Program(empty, loaded.catalog, loaded.main.source, clean=False), loaded, findings.sort())
 
 
 def _check(loaded: Loaded, findings: Findings) -> Checked:
@@ -64,14 +64,14 @@ def _check(loaded: Loaded, findings: Findings) -> Checked:
     analyse(program, findings)
     check_hook_cycles(program, findings)
     check_budget(program, findings)
-    _gentle_warnings(program, loaded, findings)
+    _warn(program, loaded, findings)
     if not (readable and program.clean):
-        return Checked(program, loaded, findings.ordered())
+        return Checked(program, loaded, findings.sort())
     try:
         evaluator = Evaluator(program.ir)
     except (RecursionError, MemoryError, ValueError) as error:
         findings.add("HP047", f"the policy cannot be compiled: {error}", Span(program.source, 0, 0), "make it smaller")
-        return Checked(program, loaded, findings.ordered())
+        return Checked(program, loaded, findings.sort())
     proofs = check_claims(program, evaluator.decide, findings)
     check_limits(program, findings)
     check_secrets(program, findings)
@@ -79,7 +79,7 @@ def _check(loaded: Loaded, findings: Findings) -> Checked:
     results = check_tests(program, evaluator.decide, findings)
     if program.tests:
         check_coverage(program, findings)
-    return Checked(program, loaded, findings.ordered(), evaluator, proofs, results)
+    return Checked(program, loaded, findings.sort(), evaluator, proofs, results)
 
 
 def _check_base(program: Program, loaded: Loaded, evaluator: Evaluator, findings: Findings) -> None:
@@ -90,13 +90,13 @@ def _check_base(program: Program, loaded: Loaded, evaluator: Evaluator, findings
     inner = Findings()
     base = lower(loaded.base, inner)
     if inner.errors:
-        first = next(d for d in inner.ordered() if d.severity == "error")
+        first = next(d for d in inner.sort() if d.severity == "error")
         findings.add("HP012", f"the base does not compile: {first.message}", span, f"see {first.location()}")
         return
     check_narrows(program, base, evaluator.decide, span, findings)
 
 
-def _gentle_warnings(program: Program, loaded: Loaded, findings: Findings) -> None:
+def _warn(program: Program, loaded: Loaded, findings: Findings) -> None:
     catalog = program.catalog
     mentioned = {name for rule in program.ir.rules for name in rule.capabilities}
     header = loaded.main.tree.header

@@ -12,7 +12,7 @@ import sys
 from policy.model.catalog import EFFECTS, Capability, Field, builtin_catalog
 from policy.model.settings import EXECUTORS, ON_ERROR, RATE_SCOPES, SETTINGS
 from policy.syntax.parser import grammar_text
-from policy.text.diagnostics import CHECKS, SLUGS
+from policy.text.diagnostics import CHECKS
 from policy.tools.editor_queries import KEYWORDS
 
 _INTRO = """# Policy language reference
@@ -80,7 +80,7 @@ def _words() -> str:
 def _checks(severity: str) -> str:
     title = {"error": "Errors", "warning": "Warnings"}[severity]
     rows = "\n".join(
-        f"| {c.code} | {SLUGS[c.code]} | {_cell(c.title)} | {_cell(c.why)} |" for c in CHECKS.values() if c.severity == severity
+        f"| {c.code} | {c.slug} | {_cell(c.title)} | {_cell(c.why)} |" for c in CHECKS.values() if c.severity == severity
     )
     return f"## {title}\n\n| code | name | what | why |\n|---|---|---|---|\n{rows}\n"
 

@@ -33,7 +33,7 @@ def in_range(value: ast.expr, args: Args, neg: bool) -> ast.expr:
         return compare(value, ast.Gt() if neg else ast.LtE(), const(high))
     if high == INT_MAX:
         return compare(value, ast.Lt() if neg else ast.GtE(), const(low))
-    inside = ast.Compare(left=const(low), ops=[ast.LtE(), ast.LtE()], comparators=[value, const(high)], **AT)
+    inside = between(low, value, high)
     return not_(inside) if neg else inside
 
 
@@ -42,19 +42,27 @@ def host_in(value: ast.expr, args: Args, neg: bool) -> ast.expr:
     below = tuple(str(a)[1:] for a in args if str(a).startswith("*."))
     tests = [is_in(value, exact, False)] if exact else []
     if below:
-        tests.append(call_any(ast.Attribute(value=value, attr="endswith", ctx=ast.Load(), **AT), [const(below)]))
+        tests.append(call_any(attribute(value, "endswith"), [const(below)]))
     return not_(or_(tests)) if neg else or_(tests)
 
 
 def path_under(value: ast.expr, args: Args, neg: bool) -> ast.expr:
     # A final slash on both sides makes a prefix end at a segment: /data/acme is not above /data/acmex.
     slashed = binop(value, ast.Add(), const("/"))
-    test = call_any(ast.Attribute(value=slashed, attr="startswith", ctx=ast.Load(), **AT), [const(tuple(f"{a}/" for a in args))])
+    test = call_any(attribute(slashed, "startswith"), [const(tuple(f"{a}/" for a in args))])
     return not_(test) if neg else test
 
 
 def load(name: str) -> ast.expr:
     return ast.Name(id=name, ctx=ast.Load(), **AT)
+
+
+def attribute(value: ast.expr, name: str) -> ast.expr:
+    return ast.Attribute(value=value, attr=name, ctx=ast.Load(), **AT)
+
+
+def subscript(value: ast.expr, key: ast.expr) -> ast.expr:
+    return ast.Subscript(value=value, slice=key, ctx=ast.Load(), **AT)
 
 
 def const(value: Any) -> ast.expr:
@@ -63,6 +71,10 @@ def const(value: Any) -> ast.expr:
 
 def compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
     return ast.Compare(left=left, ops=[op], comparators=[right], **AT)
+
+
+def between(low: int | str, value: ast.expr, high: int | str) -> ast.expr:
+    return ast.Compare(left=const(low), ops=[ast.LtE(), ast.LtE()], comparators=[value, const(high)], **AT)
 
 
 def binop(left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
@@ -91,6 +103,14 @@ def call_any(function: ast.expr, args: list[ast.expr]) -> ast.expr:
 
 def assign(name: str, value: ast.expr) -> ast.stmt:
     return ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store(), **AT)], value=value, **AT)
+
+
+def add_bits(name: str, bits: int) -> ast.stmt:
+    return ast.AugAssign(target=ast.Name(id=name, ctx=ast.Store(), **AT), op=ast.BitOr(), value=const(bits), **AT)
+
+
+def lowest_bit(name: str) -> ast.expr:
+    return binop(load(name), ast.BitAnd(), ast.UnaryOp(op=ast.USub(), operand=load(name), **AT))
 
 
 def if_(test: ast.expr, body: list[ast.stmt]) -> ast.stmt:

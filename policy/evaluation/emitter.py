@@ -97,9 +97,7 @@ class _Event:
         tests: list[ast.expr] = []
         for field in self.fields:
             local = self.names[field.name]
-            load: ast.expr = ast.Subscript(
-                value=nodes.load("attributes"), slice=nodes.const(field.name), ctx=ast.Load(), **nodes.AT
-            )
+            load = nodes.subscript(nodes.load("attributes"), nodes.const(field.name))
             if field.default is not None:
                 present = nodes.compare(nodes.const(field.name), ast.In(), nodes.load("attributes"))
                 load = ast.IfExp(test=present, body=load, orelse=nodes.const(field.default), **nodes.AT)
@@ -113,23 +111,11 @@ class _Event:
         """Conditions under which a loaded value is not one the field can hold."""
         value = nodes.load(local)
         kind = field.type
-        its_class = ast.Attribute(value=value, attr="__class__", ctx=ast.Load(), **nodes.AT)
+        its_class = nodes.attribute(value, "__class__")
         if kind.shape == "flag":
-            return [
-                nodes.and_(
-                    [
-                        nodes.compare(value, ast.IsNot(), nodes.const(True)),
-                        nodes.compare(value, ast.IsNot(), nodes.const(False)),
-                    ]
-                )
-            ]
+            return [nodes.and_([nodes.compare(value, ast.IsNot(), nodes.const(flag)) for flag in (True, False)])]
         if kind.is_number:
-            in_range = ast.Compare(
-                left=nodes.const(field.low),
-                ops=[ast.LtE(), ast.LtE()],
-                comparators=[value, nodes.const(field.high)],
-                **nodes.AT,
-            )
+            in_range = nodes.between(field.low, value, field.high)
             return [nodes.compare(its_class, ast.IsNot(), self._constant("int", int)), nodes.not_(in_range)]
         if kind.shape == "choice":
             # Classes are compared too: 1 == True must not slip through, nor a str subclass with its own equality.
@@ -165,8 +151,7 @@ class _Event:
         if len(group) > DISPATCH_ABOVE:
             mask = self._dispatch(group, plain=True)
             outcomes = {1 << i: assemble("deny", [rule], [], [], []) for i, rule in group}
-            lowest = nodes.binop(nodes.load("m"), ast.BitAnd(), ast.UnaryOp(op=ast.USub(), operand=nodes.load("m"), **nodes.AT))
-            found = ast.Subscript(value=self._constant("denials", outcomes), slice=lowest, ctx=ast.Load(), **nodes.AT)
+            found = nodes.subscript(self._constant("denials", outcomes), nodes.lowest_bit("m"))
             return [nodes.assign("m", mask), nodes.if_(nodes.load("m"), [nodes.return_(found)])]
         return [
             nodes.if_(
@@ -195,12 +180,9 @@ class _Event:
             body += self._sequence(group, plain=plain)
         # Only the first plain rule matters, so that the number of distinct outcomes stays small.
         heavy = sum(1 << i for i, rule in group if not rule.plain)
-        lowest = nodes.binop(nodes.load("m"), ast.BitAnd(), ast.UnaryOp(op=ast.USub(), operand=nodes.load("m"), **nodes.AT))
-        kept = (
-            lowest
-            if not heavy
-            else nodes.binop(lowest, ast.BitOr(), nodes.binop(nodes.load("m"), ast.BitAnd(), nodes.const(heavy)))
-        )
+        kept = nodes.lowest_bit("m")
+        if heavy:
+            kept = nodes.binop(kept, ast.BitOr(), nodes.binop(nodes.load("m"), ast.BitAnd(), nodes.const(heavy)))
         key = nodes.binop(kept, ast.LShift(), nodes.const(self.shift)) if self.shift else kept
         return [*body, nodes.if_(nodes.load("m"), [nodes.assign("k", key), *self._outcome(verdict, len(group))])]
 
@@ -208,13 +190,7 @@ class _Event:
         """Add the bits of conditional obligations to `k` and return the decision they stand for."""
         body: list[ast.stmt] = [] if rules else [nodes.assign("k", nodes.const(0))]
         for expr in self.conditional:
-            add = ast.AugAssign(
-                target=ast.Name(id="k", ctx=ast.Store(), **nodes.AT),
-                op=ast.BitOr(),
-                value=nodes.const(self.bits[expr]),
-                **nodes.AT,
-            )
-            body.append(nodes.if_(self._condition(expr), [add]))
+            body.append(nodes.if_(self._condition(expr), [nodes.add_bits("k", self.bits[expr])]))
         remembered: dict[int, Decision] = {}
 
         def make(key: int) -> Decision:
@@ -225,7 +201,7 @@ class _Event:
             return remembered.setdefault(key, decision)
 
         table, maker = self._constant(f"{verdict}_known", remembered), self._constant(f"{verdict}_make", make)
-        get = nodes.call_any(ast.Attribute(value=table, attr="get", ctx=ast.Load(), **nodes.AT), [nodes.load("k")])
+        get = nodes.call_any(nodes.attribute(table, "get"), [nodes.load("k")])
         return [*body, nodes.return_(nodes.or_([get, nodes.call_any(maker, [nodes.load("k")])]))]
 
     def _decision(self, verdict: ir.Verdict, matched: list[ir.Rule], key: int) -> Decision:
@@ -248,13 +224,7 @@ class _Event:
             return [nodes.assign("m", chain)]
         body: list[ast.stmt] = [nodes.assign("m", nodes.const(0))]
         for i, rule in group:
-            add = ast.AugAssign(
-                target=ast.Name(id="m", ctx=ast.Store(), **nodes.AT),
-                op=ast.BitOr(),
-                value=nodes.const(1 << i),
-                **nodes.AT,
-            )
-            body.append(nodes.if_(self._condition(rule.guard), [add]))
+            body.append(nodes.if_(self._condition(rule.guard), [nodes.add_bits("m", 1 << i)]))
         return body
 
     def _dispatch(self, group: list[tuple[int, ir.Rule]], *, plain: bool) -> ast.expr:
@@ -299,7 +269,7 @@ class _Event:
         )
         if "none" not in self.scope:
             self.scope["none"] = lambda *values: 0
-        get = ast.Attribute(value=nodes.load(f"t{number}"), attr="get", ctx=ast.Load(), **nodes.AT)
+        get = nodes.attribute(nodes.load(f"t{number}"), "get")
         chosen = nodes.call_any(get, [nodes.load(self.names[field]), nodes.load("none")])
         return nodes.call_any(chosen, [nodes.load(n) for n in self.names.values()])
 

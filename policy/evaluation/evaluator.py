@@ -121,24 +121,24 @@ def specialise(policy: ir.Policy, names: frozenset[str], answers: Mapping[ir.Lit
             return lit
         return ir.TRUE if answers[ir.Lit(lit.field, lit.op, lit.args)] != lit.neg else ir.FALSE
 
-    def folded(expr: ir.Expr) -> ir.Expr:
+    def fold_facts(expr: ir.Expr) -> ir.Expr:
         if expr not in done:
             done[expr] = ir.fold(expr, leaf, ir.conj, ir.disj)
         return done[expr]
 
     rules = []
     for rule in policy.rules:
-        auto = folded(rule.auto) if rule.auto is not None else None
-        guard = folded(rule.guard)
+        auto = fold_facts(rule.auto) if rule.auto is not None else None
+        guard = fold_facts(rule.guard)
         if guard != ir.FALSE:
             rules.append(
                 ir.Rule(
                     rule.id, rule.verdict, rule.capabilities, guard, rule.rate, rule.approver, rule.within_ms, auto, rule.because
                 )
             )
-    limits = [ir.Limit(limit.id, limit.capabilities, folded(limit.guard), limit.settings) for limit in policy.limits]
+    limits = [ir.Limit(limit.id, limit.capabilities, fold_facts(limit.guard), limit.settings) for limit in policy.limits]
     hooks = [
-        ir.Hook(h.name, h.phase, h.capabilities, folded(h.guard), h.executor, h.program, h.timeout_ms, h.on_error, h.uses)
+        ir.Hook(h.name, h.phase, h.capabilities, fold_facts(h.guard), h.executor, h.program, h.timeout_ms, h.on_error, h.uses)
         for h in policy.hooks
     ]
     reads = {event: tuple(field for field in fields if field.name not in names) for event, fields in policy.reads.items()}

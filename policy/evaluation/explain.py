@@ -85,7 +85,7 @@ def obligations(decision: Decision) -> list[str]:
     """What a permitted request comes with, in words."""
     words = [f"approval by {a.approver} within {KINDS['duration'].write(a.within_ms)}" for a in decision.approvals]
     if decision.auto is not None:
-        words = [f"automatic approval: every `auto when` holds, nobody is asked ({word})" for word in words]
+        words = [f"automatic approval: every `auto when` holds, no person is asked ({word})" for word in words]
     words += [f"rate {rate.count} per {rate.window_s} s per {rate.per}" for rate in decision.rates]
     words += [f"limit {name} {value:_}" for name, value in decision.limits]
     words += [f"hook {hook.name} {hook.phase}, {hook.executor} {hook.program}" for hook in decision.hooks]

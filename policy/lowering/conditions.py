@@ -35,18 +35,18 @@ class Conditions(Constants):
     _atoms: dict[tuple[str, str, int], ir.Expr | None] = field(default_factory=dict)
     _early: dict[str, list[tuple[Token, Source]]] = field(default_factory=dict)
 
-    def span_of(self, expr: s.Expr) -> Span:
-        return Span(self.source, *s.written(expr, self.source.text))
+    def locate(self, expr: s.Expr) -> Span:
+        return Span(self.source, *s.find_written(expr, self.source.text))
 
-    def spoiled(self) -> ir.Expr:
-        """Stands for a condition that could not be understood; whoever compares `faults` knows not to use it."""
+    def spoil(self) -> ir.Expr:
+        """Stands for a condition that could not be understood; a caller that compares `faults` does not use it."""
         self.faults += 1
         return ir.TRUE
 
     def define_let(self, name: Token, expr: s.Expr) -> None:
         entry = LetEntry(name, expr, self.source, len(self.lets))
         deepest = 0
-        for atom in s.atoms_of(expr):
+        for atom in s.list_atoms(expr):
             other = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
             if other is None:
                 entry.atoms += 1
@@ -58,7 +58,7 @@ class Conditions(Constants):
             entry.atoms += other.atoms
             deepest = max(deepest, other.depth)
             entry.broken = entry.broken or other.broken
-        entry.depth = s.depth_of(expr) + deepest
+        entry.depth = s.measure_depth(expr) + deepest
         if entry.atoms > MAX_ATOMS or entry.depth > MAX_DEPTH:
             entry.broken = True
             what = f"{entry.atoms:,} comparisons" if entry.atoms > MAX_ATOMS else f"{entry.depth} levels"
@@ -85,10 +85,10 @@ class Conditions(Constants):
             # THREAT[TM-POL-001]: lets make a short text stand for very many comparisons.
             if not self._over:
                 words = f"the policy expands to more than {MAX_ATOMS_IN_ALL:,} comparisons"
-                self.findings.add("HP047", words, self.span_of(expr), "split the policy")
+                self.findings.add("HP047", words, self.locate(expr), "split the policy")
             self._over = True
-            return [(self.spoiled(), self.span_of(expr))]
-        return [(self.lower(part, targets), self.span_of(part)) for part in parts]
+            return [(self.spoil(), self.locate(expr))]
+        return [(self.lower(part, targets), self.locate(part)) for part in parts]
 
     def lower(self, expr: s.Expr, targets: Targets) -> ir.Expr:
         """One condition. After a mistake the result is meaningless; `findings` says so."""
@@ -96,7 +96,7 @@ class Conditions(Constants):
             self.atoms += 1
             return self._atom(expr, targets)
         needed, atoms, deepest = 0, 0, 0
-        for atom in s.atoms_of(expr):
+        for atom in s.list_atoms(expr):
             let = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
             atoms += let.atoms if let else 1
             if let:
@@ -104,10 +104,10 @@ class Conditions(Constants):
                 needed |= let.needs | (1 << let.index)
                 deepest = max(deepest, let.depth)
                 if let.broken:
-                    return self.spoiled()
-        if atoms > MAX_ATOMS or s.depth_of(expr) + deepest > MAX_DEPTH:
-            self.findings.add("HP047", f"the condition expands to {atoms:,} comparisons", self.span_of(expr), "split the rule")
-            return self.spoiled()
+                    return self.spoil()
+        if atoms > MAX_ATOMS or s.measure_depth(expr) + deepest > MAX_DEPTH:
+            self.findings.add("HP047", f"the condition expands to {atoms:,} comparisons", self.locate(expr), "split the rule")
+            return self.spoil()
         self.atoms += atoms
         for let in self.lets.values() if needed else ():
             key = (let.index, id(targets))
@@ -147,17 +147,12 @@ class Conditions(Constants):
         if isinstance(atom, s.Truth):
             let = self.lets.get(atom.name)
             if let is not None:
-                return self._let_cache.get((let.index, id(targets))) or self.spoiled()
+                return self._let_cache.get((let.index, id(targets))) or self.spoil()
             field_ = self.resolve(atom.name, targets)
             if field_ is None:
                 return ir.TRUE
             if field_.type.shape != "flag":
-                self.error(
-                    "HP030",
-                    f"`{atom.name}` is {field_.type.words}, not a yes-or-no field",
-                    atom.name,
-                    field_.type.compare(field_.name, field_.values),
-                )
+                self.misfit(field_, ", not a yes-or-no field", atom.name)
                 return ir.TRUE
             return ir.Lit(field_.name, "true")
         field_ = self.resolve(atom.field, targets)
@@ -298,16 +293,11 @@ class Conditions(Constants):
             lowered = self._within(field_, entry.name, entry.values)
             self._atoms[key] = lowered if self.faults == faults else None
             self.source = before
-        return self._atoms[key] or self.spoiled()
+        return self._atoms[key] or self.spoil()
 
     def _between(self, field_: Field, atom: s.Between) -> ir.Expr:
         if not field_.type.is_number:
-            self.error(
-                "HP030",
-                f"`{field_.name}` is {field_.type.words}, not a number",
-                atom.low.token,
-                field_.type.compare(field_.name, field_.values),
-            )
+            self.misfit(field_, ", not a number", atom.low.token)
             return ir.TRUE
         low, high = self.number(field_, atom.low), self.number(field_, atom.high)
         if low is None or high is None:
@@ -321,12 +311,7 @@ class Conditions(Constants):
 
     def _under(self, field_: Field, atom: s.Under) -> ir.Expr:
         if field_.kind != "path":
-            self.error(
-                "HP030",
-                f"`{field_.name}` is {field_.type.words}; only paths have parts",
-                atom.field,
-                field_.type.compare(field_.name, field_.values),
-            )
+            self.misfit(field_, "; only paths have parts", atom.field)
             return ir.TRUE
         if not atom.values:
             self.error("HP033", "this set is empty", atom.field, "an empty set matches nothing; write the values")

@@ -69,6 +69,11 @@ class Constants:
         if self.typed or code not in _ABOUT_CATALOG:
             self.findings.add(code, message, self.span(at), hint)
 
+    def misfit(self, field_: Field, why: str, at: Token) -> None:
+        """Report that a field's type does not fit what is asked of it, with how it is compared."""
+        kind = field_.type
+        self.error("HP030", f"`{field_.name}` is {kind.words}{why}", at, kind.compare(field_.name, field_.values))
+
     def number(self, field_: Field, value: s.Value) -> int | None:
         """A constant for a numeric field, in bytes or milliseconds, or None after reporting."""
         kind = field_.type
@@ -103,12 +108,7 @@ class Constants:
     def text(self, field_: Field, value: s.Value) -> str | None:
         """A constant for a text-like field, or None after reporting."""
         if value.kind not in ("string", "symbol"):
-            self.error(
-                "HP030",
-                f"`{field_.name}` is {field_.type.words}, not a number",
-                value.token,
-                field_.type.compare(field_.name, field_.values),
-            )
+            self.misfit(field_, ", not a number", value.token)
             return None
         text = str(value.token)[1:-1] if value.kind == "string" else str(value.token)
         if value.kind == "symbol" and text in self.sets:

@@ -62,16 +62,15 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Extended:
-    """A library in which one file has more at its end."""
+class Replaced:
+    """A library in which one file holds something else."""
 
     path: str
-    more: str
+    data: bytes | None
     library: Library
 
     def read(self, path: str) -> bytes | None:
-        data = self.library.read(path)
-        return data + self.more.encode("utf-8", "replace") if path == self.path and data is not None else data
+        return self.data if path == self.path else self.library.read(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +106,8 @@ def load(path: str, library: Library, findings: Findings, catalog: Catalog | Non
     header = main.tree.header
     types, typed = _catalog(main, library, findings, catalog)
     for unit in units[:-1]:
-        _same_catalog(unit, types, findings)
-        _same_base(unit, header, findings)
+        _check_same_catalog(unit, types, findings)
+        _check_same_base(unit, header, findings)
     base: Loaded | None = None
     if header is not None and header.narrows is not None and follow_base:
         base = _base(main, header.narrows, library, findings, catalog)
@@ -190,7 +189,7 @@ def _catalog(main: Unit, library: Library, findings: Findings, given: Catalog | 
     if found is None:
         data = library.read(f"{name}.catalog.json") if re.fullmatch(r"[A-Za-z_][\w.-]*", name) else None
         if data is None or len(data) > MAX_CATALOG_BYTES:
-            findings.add("HP013", f"cannot read {name}.catalog.json", span, "it is looked for beside the policy")
+            findings.add("HP013", f"cannot read {name}.catalog.json", span, "put it next to the policy")
             return builtin_catalog(), False
         try:
             found = load_catalog(data)
@@ -204,7 +203,7 @@ def _catalog(main: Unit, library: Library, findings: Findings, given: Catalog | 
     return found, True
 
 
-def _same_catalog(unit: Unit, catalog: Catalog, findings: Findings) -> None:
+def _check_same_catalog(unit: Unit, catalog: Catalog, findings: Findings) -> None:
     """An imported file may pin a catalog too; then it must be the importer's."""
     header = unit.tree.header
     if header is None or header.catalog is None:
@@ -215,7 +214,7 @@ def _same_catalog(unit: Unit, catalog: Catalog, findings: Findings) -> None:
         findings.add("HP014", "this file was written against another catalog than the one that imports it", span)
 
 
-def _same_base(unit: Unit, importer: s.Header | None, findings: Findings) -> None:
+def _check_same_base(unit: Unit, importer: s.Header | None, findings: Findings) -> None:
     """An imported file may say that it narrows a base; then what imports it must say so too: the proof is about the whole.
 
     THREAT[TM-POL-011]: a promise in an imported header would otherwise be one that nothing checks.
@@ -236,12 +235,12 @@ def _base(main: Unit, token: Token, library: Library, findings: Findings, given:
         findings.add("HP012", "a policy cannot narrow itself", span, "name the policy it may not exceed")
         return None
     if library.read(path) is None:
-        findings.add("HP012", f"cannot read {path}", span, "the base stands beside the policy, in a file called after it")
+        findings.add("HP012", f"cannot read {path}", span, "put the base next to the policy, in a file with its name")
         return None
     inner = Findings()
     base = load(path, library, inner, given, follow_base=False)
     if inner.errors or base.broken:
-        first = inner.ordered()[0]
+        first = inner.sort()[0]
         findings.add("HP012", f"the base does not compile: {first.message}", span, f"see {first.location()}")
         return None
     if base.main.tree.header is not None and str(base.main.tree.header.name) != str(token):

@@ -60,7 +60,7 @@ class _Lowering:
     def run(self) -> Program:
         for unit in self.loaded.units:
             self._unit(unit)
-        self._unused()
+        self._report_unused()
         header = self.loaded.main.tree.header
         name, version = (str(header.name), self._version(header)) if header else ("", 0)
         policy = ir.Policy(
@@ -139,7 +139,7 @@ class _Lowering:
         if self._declare(item.name):
             self.conditions.define_let(item.name, item.expr)
 
-    def _unused(self) -> None:
+    def _report_unused(self) -> None:
         for kind, entries in (("set", self.conditions.sets.values()), ("let", self.conditions.lets.values())):
             for entry in entries:
                 if not entry.used and entry.source is self.loaded.main.source:
@@ -154,7 +154,7 @@ class _Lowering:
     def _scope(self, item: s.Scope) -> None:
         before = self.conditions.faults
         outer = self.conditions.conjuncts(item.expr, ())
-        # What stands in a scope nobody understands is checked by itself, but says nothing about other rules.
+        # What stands in a scope that has no meaning is checked by itself, but says nothing about other rules.
         self.doubtful = item.expr is None or self.conditions.faults > before
         for inner in item.items:
             if isinstance(inner, s.Rule):
@@ -181,7 +181,7 @@ class _Lowering:
         before = self.conditions.faults
         guard = self._guard(key, outer or [], item.when, targets) if targets else ir.FALSE
         clauses = self._clauses(item, targets, key)
-        self.spans[key] = self.words.span_of(item.target, item.effect)
+        self.spans[key] = self.words.locate(item.target, item.effect)
         if self.conditions.faults == before and targets and not self.doubtful:
             self.rules.append(ir.Rule(key, verdict, _names(targets), guard, *clauses))  # type: ignore[arg-type]
 
@@ -220,7 +220,7 @@ class _Lowering:
                     self.error("HP046", "only an ask is approved automatically", at, "move the condition to `when`")
                 if targets:
                     auto = self.conditions.lower(clause.expr, targets)
-                    self.autos[key] = self.conditions.span_of(clause.expr)
+                    self.autos[key] = self.conditions.locate(clause.expr)
             else:
                 because = str(clause.text)[1:-1]
         if verdict == "ask" and s.Approver not in seen:
@@ -269,7 +269,7 @@ class _Lowering:
             elif number > INT_MAX:
                 self.error("HP032", f"a limit is at most {INT_MAX:_} (in bytes or milliseconds)", value.token)
             settings[known.wire] = number
-        self.spans[key] = self.words.span_of(item.target, item.settings[0][0])
+        self.spans[key] = self.words.locate(item.target, item.settings[0][0])
         if self.conditions.faults == before and targets and not self.doubtful:
             self.limits.append(ir.Limit(key, _names(targets), guard, tuple(sorted(settings.items()))))
 
@@ -335,10 +335,10 @@ class _Lowering:
         key = self._id("prove")
         before = self.conditions.faults
         parts = self.conditions.conjuncts(item.when, targets) if targets else []
-        self.spans[key] = self.words.span_of(item.target, None)
+        self.spans[key] = self.words.locate(item.target, None)
         if self.conditions.faults == before and targets:
             self.claims.append(ir.Claim(key, _names(targets), ir.conj(part for part, _ in parts)))
-            condition = f" when {self.conditions.span_of(item.when).text()}" if item.when is not None else ""
+            condition = f" when {self.conditions.locate(item.when).text()}" if item.when is not None else ""
             self.claim_texts[key] = " ".join(f"no {target_text(item.target)}{condition}".split())
 
     def _id(self, stem: str) -> str:
@@ -354,7 +354,7 @@ class _Lowering:
         names: dict[str, set[str]] = {event: set() for event in (*self.catalog.capabilities, *ir.LIFECYCLE)}
         mentioned: dict[ir.Expr, frozenset[str]] = {}
 
-        def fields_of(expr: ir.Expr) -> frozenset[str]:
+        def find_fields(expr: ir.Expr) -> frozenset[str]:
             if expr not in mentioned:
                 mentioned[expr] = frozenset(lit.field for lit in ir.literals(expr))
             return mentioned[expr]
@@ -364,15 +364,15 @@ class _Lowering:
                 # THREAT[TM-POL-010]: `path under "/"` is always true, but a request without a path, or with `..` in it, is none.
                 fields = self.catalog.capabilities[capability].fields.values()
                 names[capability] |= {field.name for field in fields if field.type.labels is not None and field.usable}
-            used = fields_of(rule.guard) | (fields_of(rule.auto) if rule.auto is not None else frozenset())
+            used = find_fields(rule.guard) | (find_fields(rule.auto) if rule.auto is not None else frozenset())
             for capability in rule.capabilities:
                 names[capability] |= used
         for limit in self.limits:
             for capability in limit.capabilities:
-                names[capability] |= fields_of(limit.guard)
+                names[capability] |= find_fields(limit.guard)
         for hook in self.hooks:
             for event in hook.capabilities or (hook.phase,):
-                names[event] |= fields_of(hook.guard)
+                names[event] |= find_fields(hook.guard)
         reads: dict[str, tuple[Field, ...]] = {}
         for event, used_names in names.items():
             lookup = self.catalog.capabilities[event].fields if event in self.catalog.capabilities else {}

@@ -1,6 +1,6 @@
 """A lowered policy: the canonical form, its tests, and where each part of it stands in the source.
 
-Rules: places and texts are kept here, beside the canonical form and never in it.
+Rules: places and texts are kept here, next to the canonical form and never in it.
 This file does not know how a program is made (`lowering.py`).
 """
 

@@ -72,7 +72,7 @@ class Vocabulary:
             "HP024", f"`{token}` is not known here", token, f"did you mean `{guess}`?" if guess else f"{says} " + ", ".join(words)
         )
 
-    def span_of(self, target: s.Target, effect: Token | None) -> Span:
+    def locate(self, target: s.Target, effect: Token | None) -> Span:
         token = target.token or (target.effects[0].token if target.effects else None)
         start, end = s.offsets(token) if token is not None else (0, 0)
         if effect is not None and s.offsets(effect)[0] < start:

@@ -14,9 +14,12 @@ import msgspec
 
 from policy.model import ir
 
+RANK = {"allow": 0, "ask": 1, "deny": 2}
+"""Verdicts from the weakest to the strongest."""
+
 
 class Approval(msgspec.Struct, frozen=True):
-    """Somebody must say yes in time. `rule` names the ask that wants it."""
+    """A person must approve in time. `rule` names the ask that wants it."""
 
     approver: str
     within_ms: int

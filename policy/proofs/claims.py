@@ -37,7 +37,7 @@ class Proof:
     witness: ir.Request | None = None
 
 
-def permitted(policy: ir.Policy, capability: str) -> ir.Expr:
+def find_permitted(policy: ir.Policy, capability: str) -> ir.Expr:
     """Allowed or asked, and not denied."""
     rules = policy.rules_for(capability)
     granted = tuple(rule.guard for rule in rules if rule.verdict != "deny")
@@ -60,7 +60,7 @@ def verdict_is(policy: ir.Policy, capability: str, verdict: ir.Verdict) -> ir.Ex
     return ir.Any((*guards["deny"], unmentioned)) if unmentioned.items else ir.TRUE
 
 
-def fields_of(catalog: Catalog, capability: str, exprs: Iterable[ir.Expr]) -> dict[str, Field]:
+def find_fields(catalog: Catalog, capability: str, exprs: Iterable[ir.Expr]) -> dict[str, Field]:
     """The types of all fields that some conditions about a capability mention."""
     names = {lit.field for expr in exprs for lit in ir.literals(expr)}
     found: dict[str, Field] = {}
@@ -74,7 +74,7 @@ def fields_of(catalog: Catalog, capability: str, exprs: Iterable[ir.Expr]) -> di
 
 def find(condition: ir.Expr, program: Program, capability: str) -> Answer:
     """A request to `capability` with `condition` true; it also names every field the policy reads there."""
-    fields = fields_of(program.catalog, capability, [condition])
+    fields = find_fields(program.catalog, capability, [condition])
     fields.update({field.name: field for field in program.ir.reads.get(capability, ())})
     return solve(condition, Universe(fields, [condition]), program.effort)
 
@@ -114,10 +114,10 @@ class Prover:
     def _prepare(self, capability: str) -> tuple[ir.Expr, Universe]:
         if capability not in self._prepared:
             policy = self.program.ir
-            may = permitted(policy, capability)
+            may = find_permitted(policy, capability)
             exprs = [may, *(claim.guard for claim in policy.claims if capability in claim.capabilities)]
             fields = {field.name: field for field in policy.reads[capability]}
-            fields.update(fields_of(self.program.catalog, capability, exprs))
+            fields.update(find_fields(self.program.catalog, capability, exprs))
             self._prepared[capability] = (may, Universe(fields, exprs))
         return self._prepared[capability]
 
@@ -138,7 +138,7 @@ def check_claims(program: Program, decide: Decide, findings: Findings) -> list[P
             decision = decide(proof.witness.capability, proof.witness.attributes)
             findings.add(
                 "HP080",
-                f"not so: {decision.verdict} by {_spoken(decision.rule)}",
+                f"not so: {decision.verdict} by `{decision.rule}`",
                 span,
                 None,
                 [f"for example {show(proof.witness)}"],
@@ -146,16 +146,12 @@ def check_claims(program: Program, decide: Decide, findings: Findings) -> list[P
     return proofs
 
 
-def _spoken(rule: str) -> str:
-    return f"`{rule}`"
-
-
 def check_limits(program: Program, findings: Findings) -> None:
     """Capabilities that need limits are never permitted without them."""
     for capability in program.catalog.capabilities.values():
         if not capability.needs:
             continue
-        may = permitted(program.ir, capability.name)
+        may = find_permitted(program.ir, capability.name)
         for need in capability.needs:
             wire = SETTINGS[need].wire if need in SETTINGS else need
             limits = [lim for lim in program.ir.limits if capability.name in lim.capabilities and wire in dict(lim.settings)]
@@ -178,8 +174,8 @@ def check_secrets(program: Program, findings: Findings) -> None:
     policy, catalog = program.ir, program.catalog
     if "secret.use" not in catalog.capabilities:
         return
-    may_use = permitted(policy, "secret.use")
-    may_connect = permitted(policy, "net.connect")
+    may_use = find_permitted(policy, "secret.use")
+    may_connect = find_permitted(policy, "net.connect")
     for secret, hosts in catalog.secrets.items():
         for caller in (*catalog.capabilities.values(), None):
             name = caller.name if caller is not None else "run"
@@ -190,7 +186,7 @@ def check_secrets(program: Program, findings: Findings) -> None:
                 used = ir.conj((used, may_connect, ir.Lit("host", "host", hosts, True)))
             elif elsewhere is None:
                 continue
-            fields = {**fields_of(catalog, "secret.use", [may_use]), **fields_of(catalog, "net.connect", [may_connect])}
+            fields = {**find_fields(catalog, "secret.use", [may_use]), **find_fields(catalog, "net.connect", [may_connect])}
             for capability in ("secret.use", "net.connect"):
                 fields.update(catalog.capabilities[capability].fields)
             try:

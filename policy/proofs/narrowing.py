@@ -11,7 +11,7 @@ from policy.errors import PolicyError, UnsettledClaim
 from policy.lowering.program import Program
 from policy.model import ir
 from policy.model.catalog import Scalar
-from policy.proofs.claims import Decide, fields_of, permitted, show
+from policy.proofs.claims import Decide, find_fields, find_permitted, show
 from policy.proofs.strictness import Weakness, find_lost_hooks, find_weaknesses
 from policy.solver.cells import Universe
 from policy.solver.solver import solve
@@ -22,7 +22,7 @@ from policy.text.sources import Span
 def check_narrows(program: Program, base: Program, decide: Decide, span: Span, findings: Findings) -> None:
     """Report every way in which `program` exceeds `base`, one concrete request each."""
     for capability in program.catalog.capabilities:
-        may = permitted(program.ir, capability)
+        may = find_permitted(program.ir, capability)
         if may == ir.FALSE or _types_differ(program, base, capability, span, findings):
             continue
         try:
@@ -40,7 +40,7 @@ class _Narrowing:
         self.program, self.base, self.capability = program, base, capability
         self.decide, self.span, self.findings = decide, span, findings
         exprs = [expr for policy in (program.ir, base.ir) for expr in policy.conditions_on(capability)]
-        fields = fields_of(program.catalog, capability, exprs)
+        fields = find_fields(program.catalog, capability, exprs)
         fields.update({field.name: field for field in program.ir.reads[capability]})
         self.universe = Universe(fields, exprs)
 

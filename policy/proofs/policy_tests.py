@@ -160,7 +160,7 @@ def mutants(program: Program, match: str = "") -> tuple[int, list[Mutant]]:
             if all(
                 _verdict_fits(interpreter.decide(policy, c.request.capability, c.request.attributes), c.verdict) for c in cases
             ):
-                where = _span_of(program, rule.id, lit) if changed.auto == rule.auto else program.autos[rule.id]
+                where = _find_span(program, rule.id, lit) if changed.auto == rule.auto else program.autos[rule.id]
                 survivors.append(Mutant(rule.id, lit, where))
     return tried, survivors
 
@@ -184,7 +184,7 @@ def _flips(expr: ir.Expr) -> Iterator[tuple[ir.Lit, ir.Expr]]:
         yield chosen[0], flipped
 
 
-def _span_of(program: Program, rule: str, lit: ir.Lit) -> Span:
+def _find_span(program: Program, rule: str, lit: ir.Lit) -> Span:
     for expr, span in program.parts[rule]:
         if any(part == lit for part in ir.literals(expr)):
             return span

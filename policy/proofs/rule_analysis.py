@@ -13,14 +13,14 @@ from itertools import combinations
 from policy.lowering.program import Part, Program
 from policy.model import ir
 from policy.model.catalog import Field
+from policy.model.decisions import RANK
 from policy.model.settings import MAX_COMPARISONS
-from policy.proofs.claims import fields_of
+from policy.proofs.claims import find_fields
 from policy.solver.cells import Universe
 from policy.solver.solver import Box, Effort, OutOfBudget, hull, includes, overlap, search
 from policy.text.diagnostics import Findings
 from policy.text.sources import Span
 
-_RANK = {"allow": 0, "ask": 1, "deny": 2}
 _MAX_OVERLAPS = 50
 _INDEX_ABOVE = 16
 _FEW_CELLS = 4
@@ -47,7 +47,7 @@ def analyse(program: Program, findings: Findings) -> None:
 
 
 def _analyse(program: Program, findings: Findings, effort: Effort) -> None:
-    empty = _unsatisfiable(program, findings, effort)
+    empty = _find_unsatisfiable(program, findings, effort)
     dead: dict[str, list[str | None]] = {}
     overlaps: dict[str, str] = {}
     by_capability: dict[str, list[tuple[int, ir.Rule]]] = {}
@@ -63,18 +63,18 @@ def _analyse(program: Program, findings: Findings, effort: Effort) -> None:
             box, exact = hull(rule.guard, universe)
             if box is not None:
                 regions.append(Region(rule, index, box, exact))
-        found = _dead(regions, universe, effort)
+        found = _find_dead(regions, universe, effort)
         for region in regions:
             dead.setdefault(region.rule.id, []).append(found.get(region.rule.id))
         live = [region for region in regions if region.rule.id not in found]
-        _overlaps(live, overlaps, universe, effort)
+        _find_overlaps(live, overlaps, universe, effort)
     _report_dead(program, dead, findings)
     verdicts = {rule.id: rule.verdict for rule in program.ir.rules}
     for first, second in list(overlaps.items())[:_MAX_OVERLAPS]:
         asks = verdicts[second] == "ask"
         hint = "there the ask decides, and what this rule demands does not apply" if asks else "there both rates count"
         findings.add("HP101", f"this rule and {_place(program, second)} overlap", program.spans[first], hint)
-    _autos(program, empty, findings, effort)
+    _check_autos(program, empty, findings, effort)
 
 
 def _place(program: Program, rule: str) -> str:
@@ -82,28 +82,28 @@ def _place(program: Program, rule: str) -> str:
     return f"`{rule.split('#')[0].replace(':', ' ')}` at line {span.source.position(span.start)[0]}"
 
 
-def _unsatisfiable(program: Program, findings: Findings, effort: Effort) -> set[str]:
+def _find_unsatisfiable(program: Program, findings: Findings, effort: Effort) -> set[str]:
     empty: set[str] = set()
     fields = _all_fields(program)
     items: list[tuple[str, ir.Expr, tuple[str, ...]]] = [(r.id, r.guard, r.capabilities) for r in program.ir.rules]
     items += [(limit.id, limit.guard, limit.capabilities) for limit in program.ir.limits]
     items += [(f"hook:{hook.name}", hook.guard, hook.capabilities or (hook.phase,)) for hook in program.ir.hooks]
     for key, guard, events in items:
-        if not _plainly_possible(guard) and not _possible(guard, events, fields, effort):
+        if not _is_plainly_possible(guard) and not _is_possible(guard, events, fields, effort):
             empty.add(key)
-            core = _core(program, events[0], program.parts[key], effort)
-            text = " and ".join(_quoted(part, alone=len(core) == 1) for part in core)
+            core = _find_core(program, events[0], program.parts[key], effort)
+            text = " and ".join(_quote(part, alone=len(core) == 1) for part in core)
             where = min((span for _, span in core), key=lambda span: span.start) if core else program.spans[key]
             findings.add("HP040", f"no request satisfies `{text}`", where, "the rule can never apply")
     return empty
 
 
-def _possible(guard: ir.Expr, events: tuple[str, ...], fields: dict[str, dict[str, Field]], effort: Effort) -> bool:
+def _is_possible(guard: ir.Expr, events: tuple[str, ...], fields: dict[str, dict[str, Field]], effort: Effort) -> bool:
     """Whether some request about one of `events` satisfies a condition: the range of a field may differ between them."""
     return any(search(guard, Universe(fields[event], [guard]), effort=effort)[0] is not None for event in events)
 
 
-def _plainly_possible(guard: ir.Expr) -> bool:
+def _is_plainly_possible(guard: ir.Expr) -> bool:
     """One positive condition per field: each can be met, so all can."""
     seen: set[str] = set()
     for part in ir.conjuncts(guard):
@@ -117,17 +117,17 @@ def _all_fields(program: Program) -> dict[str, dict[str, Field]]:
     return {event: {field.name: field for field in fields} for event, fields in program.ir.reads.items()}
 
 
-def _quoted(part: Part, *, alone: bool) -> str:
-    """A conjunct as it was written, in parentheses where it is a choice beside others."""
+def _quote(part: Part, *, alone: bool) -> str:
+    """A conjunct as it was written, in parentheses where it is a choice next to others."""
     expr, span = part
     text = " ".join(span.text().split())
     return f"({text})" if isinstance(expr, ir.Any) and not alone and not text.startswith(("(", "not ")) else text
 
 
-def _core(program: Program, event: str, parts: list[Part], effort: Effort) -> list[Part]:
+def _find_core(program: Program, event: str, parts: list[Part], effort: Effort) -> list[Part]:
     """The smallest set of conjuncts that cannot hold together: one, else two, else by leaving out what is not needed."""
     # A contradiction leaves nothing to read, so the types come from the catalog rather than from the policy's `reads`.
-    universe = Universe(fields_of(program.catalog, event, [expr for expr, _ in parts]), [expr for expr, _ in parts])
+    universe = Universe(find_fields(program.catalog, event, [expr for expr, _ in parts]), [expr for expr, _ in parts])
 
     def fails(some: tuple[Part, ...]) -> bool:
         return search(ir.All(tuple(expr for expr, _ in some)), universe, effort=effort)[0] is None
@@ -144,12 +144,12 @@ def _core(program: Program, event: str, parts: list[Part], effort: Effort) -> li
     return kept
 
 
-def _dead(regions: list[Region], universe: Universe, effort: Effort) -> dict[str, str]:
+def _find_dead(regions: list[Region], universe: Universe, effort: Effort) -> dict[str, str]:
     """Rules whose every request is decided without them, later rules first so that of two equal ones the second is named."""
     found: dict[str, str] = {}
     index = _Index(regions)
     for region in reversed(regions):
-        rank = _RANK[region.rule.verdict]
+        rank = RANK[region.rule.verdict]
         stronger: list[Region] = []
         equal: list[Region] = []
         near = index.near(region)
@@ -157,25 +157,25 @@ def _dead(regions: list[Region], universe: Universe, effort: Effort) -> dict[str
         for other in near:
             if other is region or other.rule.id in found:
                 continue
-            if _RANK[other.rule.verdict] > rank:
+            if RANK[other.rule.verdict] > rank:
                 stronger.append(other)
             elif other.rule.verdict == region.rule.verdict and _adds_nothing(region.rule, other.rule):
                 equal.append(other)
-        if _covered(region, stronger, universe, effort):
+        if _is_covered(region, stronger, universe, effort):
             found[region.rule.id] = "HP042" if region.rule.verdict == "allow" else "HP041"
-        elif equal and _covered(region, stronger + equal, universe, effort):
+        elif equal and _is_covered(region, stronger + equal, universe, effort):
             found[region.rule.id] = "HP041"
     return found
 
 
-def _adds_nothing(rule: ir.Rule, beside: ir.Rule) -> bool:
-    """Where both match, `rule` contributes no obligation that `beside` does not."""
+def _adds_nothing(rule: ir.Rule, kept: ir.Rule) -> bool:
+    """Where both match, `rule` contributes no obligation that `kept` does not."""
     if rule.verdict == "deny" or rule.plain:
         return True
-    return (rule.rate, rule.approver, rule.within_ms, rule.auto) == (beside.rate, beside.approver, beside.within_ms, beside.auto)
+    return (rule.rate, rule.approver, rule.within_ms, rule.auto) == (kept.rate, kept.approver, kept.within_ms, kept.auto)
 
 
-def _covered(region: Region, others: list[Region], universe: Universe, effort: Effort) -> bool:
+def _is_covered(region: Region, others: list[Region], universe: Universe, effort: Effort) -> bool:
     near = [other for other in others if overlap(region.box, other.box)]
     if any(other.exact and includes(other.box, region.box) for other in near):
         return True
@@ -243,7 +243,7 @@ def _report_dead(program: Program, dead: dict[str, list[str | None]], findings: 
         findings.add(code, words, program.spans[rule.id], "delete it, or narrow the rules that cover it")
 
 
-def _overlaps(regions: list[Region], found: dict[str, str], universe: Universe, effort: Effort) -> None:
+def _find_overlaps(regions: list[Region], found: dict[str, str], universe: Universe, effort: Effort) -> None:
     """Allows that partly coincide with an ask, or with an allow of a different rate."""
     index = _Index(regions)
     for region in regions:
@@ -268,13 +268,13 @@ def _meet(a: Region, b: Region, universe: Universe, effort: Effort) -> bool:
     return search(ir.All((a.rule.guard, b.rule.guard)), universe, effort=effort)[0] is not None
 
 
-def _autos(program: Program, empty: set[str], findings: Findings, effort: Effort) -> None:
+def _check_autos(program: Program, empty: set[str], findings: Findings, effort: Effort) -> None:
     fields = _all_fields(program)
     for rule in program.ir.rules:
         if rule.auto is None or rule.id in empty:
             continue
         both = ir.conj((rule.guard, rule.auto))
-        if not _possible(both, rule.capabilities, fields, effort):
+        if not _is_possible(both, rule.capabilities, fields, effort):
             findings.add(
                 "HP045", "this never holds where the rule applies", program.autos[rule.id], "compare it with the rule's `when`"
             )

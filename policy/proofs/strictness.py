@@ -17,10 +17,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple, Protocol
 
 from policy.model import ir
-from policy.model.decisions import Decision
+from policy.model.decisions import RANK, Decision
 from policy.model.kinds import KINDS
 
-_RANK = {"allow": 0, "ask": 1, "deny": 2}
 CanHold = Callable[[ir.Expr], bool]
 Part = Literal["verdict", "approval", "rate", "hook", "limit"]
 
@@ -56,7 +55,7 @@ def is_as_strict(new: Decision, old: Decision) -> bool:
     """Whether `new` lets nothing happen that `old` does not, for one request."""
     if new.verdict == "deny" or old.verdict == "deny":
         return new.verdict == "deny"
-    if _RANK[new.verdict] < _RANK[old.verdict]:
+    if RANK[new.verdict] < RANK[old.verdict]:
         return False
     limits = dict(new.limits)
     return (

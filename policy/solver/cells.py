@@ -105,7 +105,7 @@ class Cells:
             bits |= ((1 << (last - first + 1)) - 1) << first
         return (self.full & ~bits) if lit.neg else (self.full & bits)
 
-    def cell_of(self, value: Scalar) -> int:
+    def find_cell(self, value: Scalar) -> int:
         """The cell a concrete value lies in."""
         if isinstance(value, bool):
             return int(value)
@@ -123,7 +123,7 @@ class Cells:
     def pick(self, mask: int) -> Scalar:
         """A concrete value from a set of cells: the field's default if it is there, else the first."""
         default = self.field.default
-        if default is not None and mask >> self.cell_of(default) & 1:
+        if default is not None and mask >> self.find_cell(default) & 1:
             return default
         return self.witnesses[(mask & -mask).bit_length() - 1]
 

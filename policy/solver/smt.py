@@ -61,13 +61,13 @@ def domain(variable: Any, cells: Cells) -> Any:
     return z3.And(variable >= 0, variable < len(cells.witnesses), *missing)
 
 
-def number_of(cells: Cells, value: Scalar) -> int:
+def find_number(cells: Cells, value: Scalar) -> int:
     """The integer that stands for a concrete value."""
-    return cast(int, value) if _numeric(cells) else cells.cell_of(value)
+    return cast(int, value) if _numeric(cells) else cells.find_cell(value)
 
 
 def _cell(cells: Cells, number: int) -> int:
-    return cells.cell_of(number) if _numeric(cells) else number
+    return cells.find_cell(number) if _numeric(cells) else number
 
 
 def _numeric(cells: Cells) -> bool:

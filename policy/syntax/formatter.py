@@ -45,7 +45,7 @@ def format_text(text: str, path: str = "policy.hatch") -> str:
     parse(source, findings)
     tokens = _tokens(text)
     if findings.errors or tokens is None:
-        raise PolicyError.from_diagnostics(findings.ordered())
+        raise PolicyError.from_diagnostics(findings.sort())
     result = _Printer().run(_pieces(text, tokens), _places(tokens))
     again = _tokens(result)
     if (

@@ -22,7 +22,7 @@ from lark.lexer import PatternRE, PatternStr, TerminalDef
 from policy.syntax import tree as s
 from policy.syntax.statement_recovery import Piece, pieces
 from policy.syntax.syntax_errors import report, report_place
-from policy.syntax.tree_builder import Builder
+from policy.syntax.tree_builder import BUILDER
 from policy.text.diagnostics import Findings
 from policy.text.sources import Source, Span
 
@@ -57,7 +57,7 @@ def engine() -> Lark:
         lexer="contextual",
         start=["file", "header", "item"],
         maybe_placeholders=True,
-        transformer=cast(Any, Builder()),
+        transformer=cast(Any, BUILDER),
         edit_terminals=_whole_words,
     )
 
@@ -83,7 +83,7 @@ def parse(source: Source, findings: Findings) -> s.File:
             # INVARIANT: a text the grammar refuses is never without an error, even if every piece of it reads well alone.
             at = error.pos_in_stream or 0
             findings.add("HP001", "the text does not fit together here", Span(source, at, min(at + 1, len(source.text))))
-    return _bounded(tree, source, findings)
+    return _bound_depth(tree, source, findings)
 
 
 class _Misfit(UnexpectedInput):
@@ -177,7 +177,7 @@ def _parse_pieces(source: Source, findings: Findings) -> s.File:
     for expr, inner in scopes:
         _close(expr, inner, items)
         if expr is not None:
-            findings.add("HP001", "this scope is never closed", Span(source, *s.extent(expr)), "add `}`")
+            findings.add("HP001", "this scope is never closed", Span(source, *s.find_extent(expr)), "add `}`")
     if not headed:
         findings.add("HP001", "the policy has no header", Span(source, 0, 0), "begin with `policy NAME v 1`")
     return s.File(header, tuple(items))
@@ -216,13 +216,13 @@ def _parse_piece(text: str, piece: Piece) -> Any:
     return cast(Any, interactive).feed_eof(Token("$END", "", start_pos=piece.end))
 
 
-def _bounded(tree: s.File, source: Source, findings: Findings) -> s.File:
+def _bound_depth(tree: s.File, source: Source, findings: Findings) -> s.File:
     """Drop statements nested beyond MAX_DEPTH. INVARIANT: no later stage sees a deeper expression."""
 
     def shallow(item: s.Item) -> bool:
         for expr in expressions(item):
-            if s.depth_of(expr) > MAX_DEPTH:
-                start, end = s.extent(expr)
+            if s.measure_depth(expr) > MAX_DEPTH:
+                start, end = s.find_extent(expr)
                 findings.add(
                     "HP002", f"nested deeper than {MAX_DEPTH}", Span(source, start, min(end, start + 1)), "name parts with `let`"
                 )

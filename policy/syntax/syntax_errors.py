@@ -78,7 +78,7 @@ def report(error: UnexpectedInput | None, source: Source, piece: Piece, findings
         found = "the end of the statement"
         accepted = (error.accepts if isinstance(error, UnexpectedToken) else None) or set(error.expected or ())
     guess = findings.guess(found, [w for w in CLAUSES if w.upper() in accepted])
-    hint = f"did you mean `{guess}`?" if guess else _habit(text, start, found, accepted) or _expected(accepted)
+    hint = f"did you mean `{guess}`?" if guess else _habit(text, start, found, accepted) or _list_expected(accepted)
     shown = found if found.startswith("the end") else f"`{_short(found)}`"
     findings.add("HP001", f"{shown} does not fit here", Span(source, start, end), hint)
 
@@ -114,6 +114,6 @@ def _short(found: str) -> str:
     return found if len(found) <= _SHOWN_CHARS else found[:_SHOWN_CHARS] + "…"
 
 
-def _expected(accepted: set[str]) -> str | None:
+def _list_expected(accepted: set[str]) -> str | None:
     words = sorted(_SPOKEN.get(name) or f"`{name.lower()}`" for name in accepted if not name.startswith("__"))
     return "expected " + ", ".join(words[:6]) + (" …" if len(words) > 6 else "") if words else None

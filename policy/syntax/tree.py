@@ -179,18 +179,18 @@ class File(NamedTuple):
     items: tuple[Item, ...]
 
 
-def depth_of(expr: Expr) -> int:
+def measure_depth(expr: Expr) -> int:
     return expr.depth if isinstance(expr, (Not, And, Or, Group)) else 1
 
 
-def extent(expr: Expr) -> tuple[int, int]:
+def find_extent(expr: Expr) -> tuple[int, int]:
     """First and last offset of an expression, found without recursion."""
     return _edge(expr, first=True), _edge(expr, first=False)
 
 
-def written(expr: Expr, text: str) -> tuple[int, int]:
+def find_written(expr: Expr, text: str) -> tuple[int, int]:
     """The extent with what stands around it: `not`, parentheses, the brace that ends a set."""
-    start, end = extent(expr)
+    start, end = find_extent(expr)
     for node in _path(expr, first=True):
         if isinstance(node, (Not, Group)):
             start = max(0, text.rfind("not" if isinstance(node, Not) else "(", 0, start))
@@ -240,7 +240,7 @@ def offsets(token: Token) -> tuple[int, int]:
     return start, start + len(token)
 
 
-def atoms_of(expr: Expr) -> list[Atom]:
+def list_atoms(expr: Expr) -> list[Atom]:
     """The comparisons of an expression, in order, found without recursion."""
     found: list[Atom] = []
     pending = [expr]
@@ -266,5 +266,5 @@ def clause_token(clause: Clause) -> Token:
             return clause.text
         case Auto():
             expr = clause.expr
-            start, _ = extent(expr)
+            start, _ = find_extent(expr)
             return Token("NAME", "x", start_pos=start)

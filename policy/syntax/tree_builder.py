@@ -1,4 +1,4 @@
-"""From reductions to the syntax tree: one method per rule or alias of `grammar.lark`.
+"""From reductions to the syntax tree: one entry per rule or alias of `grammar.lark`.
 
 Rules: called by the LALR engine while it parses, innermost first, so nothing here recurses. An absent `[...]` arrives as None.
 This file does not know how errors are handled (`parser.py`).
@@ -6,144 +6,90 @@ This file does not know how errors are handled (`parser.py`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
-
-from lark import Token
 
 from policy.syntax import tree as s
 
+Build = Callable[[list[Any]], Any]
 
-class Builder:
-    """Called by the LALR engine at each reduction; one method per rule or alias of the grammar."""
 
-    def string(self, c: list[Any]) -> s.Value:
-        return s.Value("string", c[0])
+def _make(node: Callable[..., Any]) -> Build:
+    """A node with a part for each child."""
+    return lambda c: node(*c)
 
-    def symbol(self, c: list[Any]) -> s.Value:
-        return s.Value("symbol", c[0])
 
-    def number(self, c: list[Any]) -> s.Value:
-        return s.Value("number", c[0])
+def _gather(node: Callable[..., Any], first: int) -> Build:
+    """A node whose last part is all children from `first` on."""
+    return lambda c: node(*c[:first], tuple(c[first:]))
 
-    def size(self, c: list[Any]) -> s.Value:
-        return s.Value("size", c[0])
 
-    def duration(self, c: list[Any]) -> s.Value:
-        return s.Value("duration", c[0])
+def _value(kind: s.ValueKind) -> Build:
+    return lambda c: s.Value(kind, c[0])
 
-    def set(self, c: list[Any]) -> tuple[s.Value, ...]:
-        return tuple(v for v in c if v is not None)
 
-    def pair(self, c: list[Any]) -> tuple[Token, s.Value]:
-        return (c[0], c[1])
+def _keep_present(c: list[Any]) -> tuple[Any, ...]:
+    return tuple(v for v in c if v is not None)
 
-    setting = pair
 
-    def record(self, c: list[Any]) -> tuple[Any, ...]:
-        return tuple(v for v in c if v is not None)
+def _wrap(node: type[s.Group] | type[s.Not]) -> Build:
+    return lambda c: node(c[0], s.measure_depth(c[0]) + 1)
 
-    def compare(self, c: list[Any]) -> s.Expr:
-        return s.Compare(c[0], c[1], c[2])
 
-    def within(self, c: list[Any]) -> s.Expr:
-        return s.Within(c[0], c[1])
+def _join(node: type[s.And] | type[s.Or]) -> Build:
+    """`a and b and c` is reduced from the left and stays one flat node."""
 
-    def within_name(self, c: list[Any]) -> s.Expr:
-        return s.WithinName(c[0], c[1])
-
-    def between(self, c: list[Any]) -> s.Expr:
-        return s.Between(c[0], c[1], c[2])
-
-    def under(self, c: list[Any]) -> s.Expr:
-        return s.Under(c[0], (c[1],))
-
-    def under_set(self, c: list[Any]) -> s.Expr:
-        return s.Under(c[0], c[1])
-
-    def truth(self, c: list[Any]) -> s.Expr:
-        return s.Truth(c[0])
-
-    def group(self, c: list[Any]) -> s.Expr:
-        return s.Group(c[0], s.depth_of(c[0]) + 1)
-
-    def not_(self, c: list[Any]) -> s.Expr:
-        return s.Not(c[0], s.depth_of(c[0]) + 1)
-
-    def and_(self, c: list[Any]) -> s.Expr:
+    def join(c: list[Any]) -> s.Expr:
         left, right = c
-        items = left.items if isinstance(left, s.And) else [left]
+        items = left.items if isinstance(left, node) else [left]
         items.append(right)
-        return s.And(items, max(s.depth_of(left), s.depth_of(right) + 1))
+        return node(items, max(s.measure_depth(left), s.measure_depth(right) + 1))
 
-    def or_(self, c: list[Any]) -> s.Expr:
-        left, right = c
-        items = left.items if isinstance(left, s.Or) else [left]
-        items.append(right)
-        return s.Or(items, max(s.depth_of(left), s.depth_of(right) + 1))
+    return join
 
-    def capability(self, c: list[Any]) -> s.Target:
-        return s.Target("capability", c[0])
 
-    def family(self, c: list[Any]) -> s.Target:
-        return s.Target("family", c[0])
-
-    def effects(self, c: list[Any]) -> s.Target:
-        return s.Target("effects", None, c[0])
-
-    def rate(self, c: list[Any]) -> s.Clause:
-        return s.Rate(c[0], c[1])
-
-    def approver(self, c: list[Any]) -> s.Clause:
-        return s.Approver(c[0], c[1])
-
-    def approver_only(self, c: list[Any]) -> s.Clause:
-        return s.Approver(c[0], None)
-
-    def auto(self, c: list[Any]) -> s.Clause:
-        return s.Auto(c[0])
-
-    def because(self, c: list[Any]) -> s.Clause:
-        return s.Because(c[0])
-
-    def import_(self, c: list[Any]) -> s.Item:
-        return s.Import(c[0])
-
-    def setdef(self, c: list[Any]) -> s.Item:
-        return s.SetDef(c[0], c[1])
-
-    def letdef(self, c: list[Any]) -> s.Item:
-        return s.LetDef(c[0], c[1])
-
-    def scope(self, c: list[Any]) -> s.Item:
-        return s.Scope(c[0], tuple(c[1:]))
-
-    def rule(self, c: list[Any]) -> s.Item:
-        return s.Rule(c[0], c[1], c[2], tuple(c[3:]))
-
-    def limit(self, c: list[Any]) -> s.Item:
-        return s.Limit(c[0], c[1], tuple(c[2:]))
-
-    def phase(self, c: list[Any]) -> tuple[Token, s.Target]:
-        return (c[0], c[1])
-
-    def event(self, c: list[Any]) -> tuple[Token, None]:
-        return (c[0], None)
-
-    def hook(self, c: list[Any]) -> s.Item:
-        phase, target = c[1]
-        return s.Hook(c[0], phase, target, c[2], c[3], c[4], c[5], c[6], c[7])
-
-    def prove(self, c: list[Any]) -> s.Item:
-        return s.Prove(c[0], c[1])
-
-    def check(self, c: list[Any]) -> s.TestCase:
-        return s.TestCase(c[0], c[1], c[2])
-
-    def test(self, c: list[Any]) -> s.Item:
-        return s.Test(c[0], c[1], tuple(c[2:]))
-
-    def header(self, c: list[Any]) -> s.Header:
-        return s.Header(c[0], c[1], c[2], c[3])
-
-    def file(self, c: list[Any]) -> s.File:
-        return s.File(c[0], tuple(c[1:]))
+BUILDER = SimpleNamespace(
+    string=_value("string"),
+    symbol=_value("symbol"),
+    number=_value("number"),
+    size=_value("size"),
+    duration=_value("duration"),
+    set=_keep_present,
+    record=_keep_present,
+    pair=tuple,
+    setting=tuple,
+    compare=_make(s.Compare),
+    within=_make(s.Within),
+    within_name=_make(s.WithinName),
+    between=_make(s.Between),
+    under=lambda c: s.Under(c[0], (c[1],)),
+    under_set=_make(s.Under),
+    truth=_make(s.Truth),
+    group=_wrap(s.Group),
+    not_=_wrap(s.Not),
+    and_=_join(s.And),
+    or_=_join(s.Or),
+    capability=lambda c: s.Target("capability", c[0]),
+    family=lambda c: s.Target("family", c[0]),
+    effects=lambda c: s.Target("effects", None, c[0]),
+    rate=_make(s.Rate),
+    approver=_make(s.Approver),
+    approver_only=lambda c: s.Approver(c[0], None),
+    auto=_make(s.Auto),
+    because=_make(s.Because),
+    import_=_make(s.Import),
+    setdef=_make(s.SetDef),
+    letdef=_make(s.LetDef),
+    scope=_gather(s.Scope, 1),
+    rule=_gather(s.Rule, 3),
+    limit=_gather(s.Limit, 2),
+    phase=tuple,
+    event=lambda c: (c[0], None),
+    hook=lambda c: s.Hook(c[0], *c[1], *c[2:]),
+    prove=_make(s.Prove),
+    check=_make(s.TestCase),
+    test=_gather(s.Test, 2),
+    header=_make(s.Header),
+    file=_gather(s.File, 1),
+)

@@ -25,6 +25,7 @@ class Check(NamedTuple):
     """One row of the table: what a code means and why the compiler insists."""
 
     code: str
+    slug: str
     severity: Severity
     title: str
     why: str
@@ -65,7 +66,7 @@ HP040 unsatisfiable | No request can satisfy this guard. | The rule can never ap
 HP041 dead-rule | Other rules already decide every request this rule applies to. | It can be deleted, or it was meant differently.
 HP042 covered-allow | An allow is wholly covered by ask or deny. | What looks granted is not.
 HP043 allow-by-effect | An allow names an effect set. | A growing catalog would widen it without any edit here.
-HP044 ask-incomplete | An ask lacks its approver or expiry. | An approval nobody can give, or that never lapses.
+HP044 ask-incomplete | An ask lacks its approver or expiry. | Without them no one can approve, or the approval never lapses.
 HP045 auto-outside | `auto when` can never hold where the rule applies. | The automatic approval would never be given.
 HP046 misplaced-clause | A clause does not belong to this kind of rule. | A rate on a deny, an approver on an allow.
 HP047 budget | A decision could take too many comparisons. | Decisions must stay fast in the worst case.
@@ -92,7 +93,7 @@ HP101 overlap | Two rules overlap with different obligations. | The stronger ver
 HP102 no-rate | A side effect is allowed without a rate. | A loop could repeat it without bound.
 HP103 unmentioned | No rule mentions this capability. | It is denied; perhaps it was forgotten.
 HP104 not-covered | Rules are not both hit and missed by tests. | A mistake in them would go unnoticed.
-HP105 surviving-mutant | A condition can be flipped without any test noticing. | `test --mutants` names each: it is untested.
+HP105 surviving-mutant | A condition can be flipped without any test noticing. | Printed by `test --mutants` alone, one line each.
 HP106 unused | A definition is never used. | It may have been meant somewhere.
 """
 
@@ -103,17 +104,12 @@ def _table() -> dict[str, Check]:
     for severity, block in blocks:
         for line in block.strip().splitlines():
             head, title, why = (part.strip() for part in line.split("|"))
-            rows[head.split()[0]] = Check(head.split()[0], severity, title, why)
+            code, slug = head.split()
+            rows[code] = Check(code, slug, severity, title, why)
     return rows
 
 
-def _slugs() -> dict[str, str]:
-    lines = (_ERRORS + _WARNINGS).strip().splitlines()
-    return {line.split()[0]: line.split()[1] for line in lines if line.strip()}
-
-
 CHECKS: dict[str, Check] = _table()
-SLUGS: dict[str, str] = _slugs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +157,7 @@ class Findings:
         """The nearest right name, while mistakes are few: a text full of them must not cost a search each."""
         return nearest(name, islice(candidates, MAX_CANDIDATES)) if self.errors < MAX_GUESSES else None
 
-    def ordered(self) -> tuple[Diagnostic, ...]:
+    def sort(self) -> tuple[Diagnostic, ...]:
         """Errors and warnings together, by file in reading order, then by place."""
         files: dict[int, int] = {}
         for item in self.items:

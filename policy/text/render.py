@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from policy.text.diagnostics import CHECKS, SLUGS, Diagnostic
+from policy.text.diagnostics import CHECKS, Diagnostic
 from policy.text.sources import Span
 
 _RED, _YELLOW, _BLUE, _BOLD, _OFF = "\x1b[31;1m", "\x1b[33;1m", "\x1b[34;1m", "\x1b[1m", "\x1b[0m"
@@ -71,7 +71,7 @@ def to_dict(finding: Diagnostic) -> dict[str, Any]:
     """The contract's error object, with file, severity and notes."""
     shown: dict[str, Any] = {
         "code": finding.code,
-        "name": SLUGS[finding.code],
+        "name": CHECKS[finding.code].slug,
         "severity": finding.severity,
         "message": finding.message,
     }
@@ -99,7 +99,7 @@ def to_sarif(diagnostics: Iterable[Diagnostic]) -> bytes:
     rules = [
         {
             "id": c.code,
-            "name": SLUGS[c.code],
+            "name": c.slug,
             "shortDescription": {"text": c.title},
             "fullDescription": {"text": c.why},
             "defaultConfiguration": {"level": c.severity},

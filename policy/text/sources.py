@@ -1,6 +1,6 @@
 """Source texts and places in them.
 
-Rules: a place is a pair of character offsets; lines and columns (1-based) are computed only when somebody looks.
+Rules: a place is a pair of character offsets; lines and columns (1-based) are computed on demand.
 This file does not know the language.
 """
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from policy import checker
 from policy.checker import Checked
 from policy.errors import BundleError, PolicyError
-from policy.lowering.loading import Extended, Folder, Library
+from policy.lowering.loading import Folder, Library, Replaced
 from policy.model.catalog import CatalogError, load_catalog
 from policy.policies import Policy
 
@@ -41,7 +41,7 @@ def _attempt(action: Callable[[], int]) -> int:
         _show(error)
         return REFUSED
     except BrokenPipeError:
-        # Whoever read our output has left; so do we, without a word.
+        # The reader of our output is gone; there is no one to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except (OSError, CatalogError) as error:
@@ -53,12 +53,12 @@ def _show(error: PolicyError) -> None:
     from policy.text.render import to_text
 
     if error.diagnostics:
-        print(to_text(error.diagnostics, colour=_colour(sys.stderr)), file=sys.stderr)
+        print(to_text(error.diagnostics, colour=_may_colour(sys.stderr)), file=sys.stderr)
     else:
         print(f"refused: {error}", file=sys.stderr)
 
 
-def _colour(stream: object) -> bool:
+def _may_colour(stream: object) -> bool:
     return bool(getattr(stream, "isatty", lambda: False)()) and "NO_COLOR" not in os.environ
 
 
@@ -73,14 +73,17 @@ def _judge(file: str, catalog: str | None = None, extra: str = "") -> Checked:
     """The policy in a file, with `extra` added at its end. Findings name files as the command line did."""
     name, library = _library(file)
     types = load_catalog(Path(catalog).read_bytes()) if catalog else None
-    checked = checker.check(name, Extended(name, extra, library) if extra else library, types)
+    data = library.read(name) if extra else None
+    if data is not None:
+        library = Replaced(name, data + extra.encode("utf-8", "replace"), library)
+    checked = checker.check(name, library, types)
     folder = os.path.dirname(file)
     for source in {checked.program.source, *(d.span.source for d in checked.diagnostics if d.span is not None)}:
         source.path = os.path.join(folder, source.path)
     return checked
 
 
-def _understood(file: str, catalog: str | None, extra: str = "") -> Checked:
+def _load_understood(file: str, catalog: str | None, extra: str = "") -> Checked:
     """A policy whose every statement is understood, though its claims and tests may fail."""
     checked = _judge(file, catalog, extra)
     if checked.evaluator is None:
@@ -98,7 +101,7 @@ def check(a: argparse.Namespace) -> int:
         sys.stdout.write((to_json(findings) if a.json else to_sarif(findings)).decode() + "\n")
         return REFUSED if errors else OK
     if findings:
-        print(to_text(findings, colour=_colour(sys.stdout)))
+        print(to_text(findings, colour=_may_colour(sys.stdout)))
     for file, checked in judged:
         failed = [d for d in checked.diagnostics if d.severity == "error"]
         policy = checked.program.ir
@@ -115,7 +118,7 @@ def check(a: argparse.Namespace) -> int:
 def test(a: argparse.Namespace) -> int:
     from policy.proofs import policy_tests
 
-    checked = _understood(a.file, a.catalog)
+    checked = _load_understood(a.file, a.catalog)
     program = checked.program
     results = [r for r in checked.results if not a.match or a.match in r.case.title]
     for result in results:
@@ -178,19 +181,20 @@ def _fmt_one(file: str, a: argparse.Namespace) -> int:
     return REFUSED if after != before and (a.check or a.diff) else OK
 
 
-def explain(a: argparse.Namespace) -> int:
+def _to_json(value: object) -> str:
     import msgspec
 
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def explain(a: argparse.Namespace) -> int:
     from policy.evaluation import explain as explanations
     from policy.tools.request_arguments import read_question
 
-    checked = _understood(a.file, a.catalog)
+    checked = _load_understood(a.file, a.catalog)
     attributes = read_question(checked.program.catalog, a.event, a.fields)
     explanation = explanations.explain(checked.program.ir, a.event, attributes)
-    if a.json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(explanation), indent=2).decode() + "\n")
-    else:
-        print(explanation)
+    print(_to_json(explanation) if a.json else explanation)
     return OK
 
 
@@ -198,7 +202,7 @@ def prove(a: argparse.Namespace) -> int:
     from policy.proofs.claims import show
 
     extra = "".join(f"\nprove {' '.join(claim.split())}" for claim in a.claim)
-    checked = _understood(a.file, a.catalog, extra)
+    checked = _load_understood(a.file, a.catalog, extra)
     for proof in checked.proofs:
         print(f"{'proved' if proof.holds else 'FALSE '} {proof.text}  ({proof.method})")
         if proof.witness is not None:
@@ -217,15 +221,13 @@ def prove(a: argparse.Namespace) -> int:
 
 
 def diff(a: argparse.Namespace) -> int:
-    import msgspec
-
     from policy.tools import diff
 
-    old, new = (_policy(_understood(file, a.catalog)) for file in (a.old, a.new))
+    old, new = (_policy(_load_understood(file, a.catalog)) for file in (a.old, a.new))
     changes = diff.diff(old, new)
     loosening = [change for change in changes if change.loosens]
     if a.json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(changes), indent=2).decode() + "\n")
+        print(_to_json(changes))
         return REFUSED if loosening else OK
     for change in changes:
         print(change)
@@ -240,7 +242,7 @@ def _policy(checked: Checked) -> Policy:
     return Policy(checked.program.ir, checked.program.catalog, checked.evaluator, checked)
 
 
-def _passed(a: argparse.Namespace) -> Policy:
+def _load_passing(a: argparse.Namespace) -> Policy:
     """A policy that may be deployed."""
     _library(a.file)
     return Policy.load(a.file, catalog=load_catalog(Path(a.catalog).read_bytes()) if a.catalog else None)
@@ -268,7 +270,7 @@ def bundle(a: argparse.Namespace) -> int:
     if not (a.file and a.key and a.output):
         print("bundle needs FILE.hatch, --key and --output (or --verify, or --new-key)", file=sys.stderr)
         return FAILED
-    policy = _passed(a)
+    policy = _load_passing(a)
     data = bundles.make_bundle(policy, bundles.read_private_key(Path(a.key).read_bytes()))
     Path(a.output).write_bytes(data)
     print(f"wrote {a.output}: {policy.name} v{policy.version}, digest {policy.digest}")
@@ -278,7 +280,7 @@ def bundle(a: argparse.Namespace) -> int:
 def replay(a: argparse.Namespace) -> int:
     from policy.tools import replay
 
-    policy = _passed(a)
+    policy = _load_passing(a)
     with open(a.records, "rb") as lines:
         result = replay.replay(policy, lines)
     for found in result.kept:

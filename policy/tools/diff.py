@@ -69,19 +69,25 @@ def _event_changes(old: Policy, new: Policy, event: ir.Phase) -> list[Change]:
 
     before, after = _hook_elements(old.ir, event), _hook_elements(new.ir, event)
     changes: list[Change] = []
+    for what, differs in _list_differences(before, after):
+        changes += find(differs, what)
+    for what, condition in list(_find_unseen(find_lost_hooks(old.ir, new.ir, event), changes)):
+        changes += find(condition, what)
+    for pair in _find_swapped(old.ir, new.ir, event)[:1]:
+        changes += find(pair, "hooks run in another order")
+    return _merge(changes)
+
+
+def _list_differences(before: dict[str, ir.Expr], after: dict[str, ir.Expr]) -> Iterator[tuple[str, ir.Expr]]:
+    """Where an element is lost, and where it is new."""
     for element in dict.fromkeys((*before, *after)):
         was, now = before.get(element, ir.FALSE), after.get(element, ir.FALSE)
         if was != now:
-            changes += find(ir.All((was, ir.complement(now))), f"- {element}")
-            changes += find(ir.All((now, ir.complement(was))), f"+ {element}")
-    for what, condition in list(_unseen(find_lost_hooks(old.ir, new.ir, event), changes)):
-        changes += find(condition, what)
-    for pair in _swapped(old.ir, new.ir, event)[:1]:
-        changes += find(pair, "hooks run in another order")
-    return _merged(changes)
+            yield f"- {element}", ir.All((was, ir.complement(now)))
+            yield f"+ {element}", ir.All((now, ir.complement(was)))
 
 
-def _unseen(weaker: Iterable[Weakness], changes: list[Change]) -> Iterator[tuple[str, ir.Expr]]:
+def _find_unseen(weaker: Iterable[Weakness], changes: list[Change]) -> Iterator[tuple[str, ir.Expr]]:
     """Of the ways in which the new policy may be weaker, those that no request shown so far has shown. Verdicts are shown."""
     shown = [change.request.attributes for change in changes if change.loosens]
     for part, words, condition in weaker:
@@ -89,7 +95,7 @@ def _unseen(weaker: Iterable[Weakness], changes: list[Change]) -> Iterator[tuple
             yield f"weaker: the old policy {words}", condition
 
 
-def _swapped(old: ir.Policy, new: ir.Policy, event: str) -> list[ir.Expr]:
+def _find_swapped(old: ir.Policy, new: ir.Policy, event: str) -> list[ir.Expr]:
     """For each two hooks that change places: the requests on which both run, before and after."""
     mine = {hook.name: (place, hook) for place, hook in enumerate(new.hooks) if is_on(hook, event)}
     kept = [hook for hook in old.hooks if is_on(hook, event) and hook.name in mine][:_MAX_ORDERED_HOOKS]
@@ -131,8 +137,8 @@ class _Comparison:
         for verdict in _VERDICTS[:2]:
             changes += self._obligations(verdict)
         weaker = find_weaknesses(self.old.ir, self.new.ir, self.capability, self._can_hold)
-        found = (self._find(condition, what, weaker=True) for what, condition in _unseen(weaker, changes))
-        return changes + _merged([change for change in found if change is not None])
+        found = (self._find(condition, what, weaker=True) for what, condition in _find_unseen(weaker, changes))
+        return changes + _merge([change for change in found if change is not None])
 
     def _verdicts(self, before: ir.Verdict, after: ir.Verdict) -> list[Change]:
         changes: list[Change] = []
@@ -152,20 +158,16 @@ class _Comparison:
             return []
         before, after = _elements(self.old.ir, self.capability, verdict), _elements(self.new.ir, self.capability, verdict)
         changes: list[Change] = []
-        for element in dict.fromkeys((*before, *after)):
-            was, now = before.get(element, ir.FALSE), after.get(element, ir.FALSE)
-            if was == now:
-                continue
-            for sign, differs in (("-", ir.All((was, ir.complement(now)))), ("+", ir.All((now, ir.complement(was))))):
-                change = self._find(ir.All((same, differs)), f"{sign} {element}")
-                if change is not None:
-                    changes.append(change)
-        for pair in _swapped(self.old.ir, self.new.ir, self.capability):
+        for what, differs in _list_differences(before, after):
+            change = self._find(ir.All((same, differs)), what)
+            if change is not None:
+                changes.append(change)
+        for pair in _find_swapped(self.old.ir, self.new.ir, self.capability):
             change = self._find(ir.All((same, pair)), "hooks run in another order")
             if change is not None:
                 changes.append(change)
                 break
-        return _merged(changes)
+        return _merge(changes)
 
     def _can_hold(self, condition: ir.Expr) -> bool:
         return condition != ir.FALSE and solve(condition, Universe(self._fields(condition), [condition])).witness is not None
@@ -196,7 +198,7 @@ class _Comparison:
         return fields
 
 
-def _merged(changes: list[Change]) -> list[Change]:
+def _merge(changes: list[Change]) -> list[Change]:
     """Obligations that change on one and the same request are one change."""
     together: dict[tuple[object, ...], list[Change]] = {}
     for change in changes:

@@ -17,7 +17,7 @@ from policy.model.catalog import EFFECTS, Capability, Catalog, Field
 from policy.model.settings import EXECUTORS, ON_ERROR, RATE_SCOPES, SETTINGS
 from policy.syntax.parser import expressions, parse
 from policy.syntax.statement_recovery import STATEMENTS, last_statement
-from policy.syntax.tree import Hook, LetDef, Scope, SetDef, Truth, WithinName, atoms_of, offsets
+from policy.syntax.tree import Hook, LetDef, Scope, SetDef, Truth, WithinName, list_atoms, offsets
 from policy.text.diagnostics import Findings
 from policy.text.sources import Source
 
@@ -36,11 +36,11 @@ KEYWORDS: dict[str, str] = {
     "ask": "Permits after approval: `by NAME within 15m`. Beats allow, beaten by deny.",
     "deny": "Refuses. Beats everything; an exception is written `deny … when … and not …`.",
     "when": "The condition under which a statement applies.",
-    "rate": "At most so many calls: `rate 60/min per session`.",
+    "rate": "At most this number of calls: `rate 60/min per session`.",
     "per": "What a rate is counted for: session, tenant, user or capability.",
     "by": "Who approves.",
     "within": "How long an approval may take before it lapses.",
-    "auto": "Approval by rule: where this condition holds, nobody is asked.",
+    "auto": "Approval by rule: where this condition holds, no person is asked.",
     "because": "The reason shown to people.",
     "limit": "Upper bounds for a capability. Several matching limits combine by minimum.",
     "hook": "A program that runs around a call or at a moment of a session.",
@@ -101,7 +101,7 @@ def references(text: str, offset: int) -> tuple[str, list[Place]] | None:
             if isinstance(item, of):
                 note(kind, item.name)
                 defined.add((kind, str(item.name)))
-        for atom in (atom for expr in expressions(item) for atom in atoms_of(expr)):
+        for atom in (atom for expr in expressions(item) for atom in list_atoms(expr)):
             if isinstance(atom, WithinName):
                 note("set", atom.name)
             elif isinstance(atom, Truth):
@@ -128,7 +128,7 @@ def hover(text: str, offset: int, catalog: Catalog) -> tuple[str, Place] | None:
     if found is None:
         return None
     word, place = found
-    capability = _capability_of(text, place.start, catalog)
+    capability = _find_capability(text, place.start, catalog)
     field = catalog.context.get(word) or (capability.fields.get(word) if capability and capability.name != word else None)
     defined = definitions(text).get(word)
     if field is not None:
@@ -183,10 +183,10 @@ def complete(text: str, offset: int, catalog: Catalog) -> list[Suggestion]:
     if _in_braces_after(words, "effects"):
         return [Suggestion(effect, "value", "effect") for effect in EFFECTS]
     if last in ("allow", "ask", "deny", "limit", "no", "before", "after") or _in_braces_after(words, "uses"):
-        return [Suggestion(c.name, "capability", c.doc) for c in _sorted(catalog)]
+        return [Suggestion(c.name, "capability", c.doc) for c in _sort_capabilities(catalog)]
     if words[0] == "test" and last in ("}", "allow", "ask", "deny", "auto"):
-        return [Suggestion(c.name, "capability", c.doc) for c in _sorted(catalog)]
-    capability = _capability_of(text, start, catalog)
+        return [Suggestion(c.name, "capability", c.doc) for c in _sort_capabilities(catalog)]
+    capability = _find_capability(text, start, catalog)
     values = _values(words, capability, catalog, text)
     if values is not None:
         return values
@@ -231,7 +231,7 @@ def _statement_words(text: str, offset: int) -> list[str]:
     return [m.group() for m in _TOKEN.finditer(text, last_statement(text, offset), offset) if m.group()[0] != "#"]
 
 
-def _capability_of(text: str, offset: int, catalog: Catalog) -> Capability | None:
+def _find_capability(text: str, offset: int, catalog: Catalog) -> Capability | None:
     """The capability the statement around an offset is about; in a test, the one of the request being written."""
     names = [word for word in _statement_words(text, offset) if word in catalog.capabilities]
     if not names:
@@ -247,5 +247,5 @@ def _in_braces_after(words: list[str], opener: str) -> bool:
     return last_open > 0 and words[last_open - 1] == opener and "}" not in words[last_open:]
 
 
-def _sorted(catalog: Catalog) -> Iterable[Capability]:
+def _sort_capabilities(catalog: Catalog) -> Iterable[Capability]:
     return sorted(catalog.capabilities.values(), key=lambda capability: capability.name)

@@ -19,7 +19,7 @@ from pygls.workspace import TextDocument
 
 from policy.checker import Checked, check
 from policy.errors import PolicyError
-from policy.lowering.loading import Folder
+from policy.lowering.loading import Folder, Replaced
 from policy.model.catalog import Catalog
 from policy.syntax.formatter import format_text
 from policy.text.diagnostics import Diagnostic
@@ -35,19 +35,9 @@ _KINDS = {
 }
 
 
-class Unsaved:
-    """A folder in which one file has the text the editor shows."""
-
-    def __init__(self, name: str, text: str, folder: Path) -> None:
-        self._name, self._text, self._folder = name, text, Folder(folder)
-
-    def read(self, path: str) -> bytes | None:
-        return self._text.encode("utf-8", "replace") if path == self._name else self._folder.read(path)
-
-
 def judge(document: TextDocument) -> Checked:
     place = Path(unquote(urlparse(document.uri).path))
-    return check(place.name, Unsaved(place.name, document.source, place.parent))
+    return check(place.name, Replaced(place.name, document.source.encode("utf-8", "replace"), Folder(place.parent)))
 
 
 class Editor:

@@ -14,11 +14,10 @@ from typing import Any
 import msgspec
 
 from policy.errors import PolicyError
-from policy.model.decisions import Decision
+from policy.model.decisions import RANK, Decision
 from policy.policies import Policy
 
 MAX_LINE_BYTES = 1_000_000
-_RANK = {"allow": 0, "ask": 1, "deny": 2}
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -38,7 +37,7 @@ class Divergence:
 
     @property
     def loosens(self) -> bool:
-        return _RANK[self.decision.verdict] < _RANK[self.record.verdict]
+        return RANK[self.decision.verdict] < RANK[self.record.verdict]
 
 
 @dataclass(slots=True)
@@ -59,7 +58,7 @@ def read_records(lines: Iterable[bytes]) -> Iterator[tuple[int, Record]]:
             record = msgspec.json.decode(line[:MAX_LINE_BYTES], type=Record)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             raise PolicyError(f"line {number} is not a recorded decision: {error}") from error
-        if record.verdict not in _RANK:
+        if record.verdict not in RANK:
             raise PolicyError(f"line {number}: {record.verdict!r} is not a verdict")
         yield number, record
 

@@ -39,7 +39,7 @@ Asked = tuple[str, dict[str, object]]
 def lowered(text: str) -> Program:
     findings = Findings()
     program = lower(load("fuzz.hatch", Memory({"fuzz.hatch": text}), findings, CATALOG), findings)
-    assert program.clean, [(d.code, d.location(), d.message) for d in findings.ordered()] + [text]
+    assert program.clean, [(d.code, d.location(), d.message) for d in findings.sort()] + [text]
     return program
 
 
@@ -76,7 +76,7 @@ def z3_agrees_on(policy: ir.Policy, requests: list[Asked]) -> int:
         for name, variable in names.items():
             value = attributes.get(name, universe.fields[name].default)
             assert isinstance(value, (bool, int, str))
-            point.append((variable, z3.IntVal(smt.number_of(universe.cells[name], value))))
+            point.append((variable, z3.IntVal(smt.find_number(universe.cells[name], value))))
         for verdict, formula in encoded.items():
             said = z3.is_true(z3.simplify(z3.substitute(formula, *point)))
             assert said == (decision.verdict == verdict), (event, attributes, verdict, decision)

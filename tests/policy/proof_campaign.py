@@ -140,7 +140,7 @@ def _lower(lines: list[str]) -> Program:
     findings = Findings()
     text = "policy finite v 1\n" + "\n".join(_distinct(lines)) + "\n"
     program = lower(load("p.hatch", Memory({"p.hatch": text}), findings, CATALOG), findings)
-    assert not findings.errors, (text, findings.ordered())
+    assert not findings.errors, (text, findings.sort())
     return program
 
 
@@ -205,7 +205,7 @@ def check_pair(old: Program, new: Program) -> str:
     evaluator = Evaluator(new.ir)
     findings = Findings()
     check_narrows(new, old, evaluator.decide, Span(new.source, 0, 0), findings)
-    codes = {finding.code for finding in findings.ordered()}
+    codes = {finding.code for finding in findings.sort()}
     assert codes <= {"HP081", "HP082"}, codes
     assert bool(codes) == weaker, ("narrows", codes, weaker)
     changes = diff(Policy(old.ir, CATALOG), Policy(new.ir, CATALOG, evaluator))

@@ -149,24 +149,34 @@ def test_tm_pol_008_no_rule_vanishes_with_a_let_that_has_no_meaning(lets: str, u
 def test_tm_pol_008_a_fault_without_a_reason_refuses_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:
     from policy.lowering.conditions import Conditions
 
-    monkeypatch.setattr(Conditions, "_refuse_early_uses", lambda self, name: None)
+    monkeypatch.setattr(Conditions, "_refuse_early_uses", lambda self, name: None, raising=False)
     assert errors(small("let g = session.mfa or z\nlet z = tenant == b\nallow fs.read\ndeny fs.read when g")) == ["HP099"]
 
 
-RATED = "allow run rate 1/h per tenant\nlimit run { cpu 1s memory 1MiB output 1KiB }"
-HOOK = 'hook guard on before fs.read run shell "guard.sh" timeout 2s on_error'
+AUTOMATIC = "ask run by boss within 5m auto when session.risk >= 0"
+LIMIT = "limit run { cpu 1s memory 1MiB output 1KiB }"
 
 
-def test_tm_pol_009_an_automatic_ask_does_not_hide_what_became_weaker() -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        (f"allow run rate 1/h per tenant\n{LIMIT}", f"{AUTOMATIC}\n{LIMIT}", "HP081"),
+        (f"allow run\n{LIMIT}", f"{AUTOMATIC}\n{LIMIT.replace('cpu 1s', 'cpu 1h')}", "HP082"),
+        (
+            f'allow run\n{LIMIT}\nhook h on before run run wasm "h.wasm" timeout 1s on_error block',
+            f"{AUTOMATIC}\n{LIMIT}",
+            "HP081",
+        ),
+    ],
+    ids=["rate", "limit", "hook"],
+)
+def test_tm_pol_009_an_automatic_ask_does_not_hide_what_became_weaker(old: str, new: str, code: str) -> None:
     from policy.tools.diff import diff
 
-    old = compile_policy(small(f'{RATED}\nhook h on before run run wasm "h.wasm" timeout 1s on_error block'))
-    new = compile_policy(
-        small("ask run by boss within 5m auto when session.risk >= 0\nlimit run { cpu 1h memory 1MiB output 1KiB }")
-    )
-    loosened = " ".join(change.what for change in diff(old, new) if change.loosens)
-    assert "limits cpu_ms to 1_000" in loosened or "allow → ask" in loosened
-    assert diff(old, old) == []
+    before, after = compile_policy(small(old)), compile_policy(small(new))
+    assert [change.loosens for change in diff(before, after)] == [True]
+    assert diff(before, before) == []
+    assert narrow(old, new) == [code]
 
 
 @pytest.mark.parametrize(
@@ -201,30 +211,57 @@ def test_tm_pol_009_a_hook_with_another_timeout_narrows_only_if_it_fails_no_more
     assert narrow(f"{hook} {base}", f"{hook} {child}") == ([] if narrows else ["HP081"])
 
 
-@pytest.mark.parametrize(
-    "rule", ['allow fs.read when path under "/"', "allow fs.read", 'allow fs.read when not path under "/data/\u00e9"']
-)
+@pytest.mark.parametrize("rule", ['allow fs.read when path under "/"', "allow fs.read"])
 @pytest.mark.parametrize("path", [None, "/../etc/shadow", "data", "/data/", "/data//x", "/data/e\u0301", 7])
-def test_tm_pol_010_a_path_is_in_normal_form_before_any_rule_whether_it_is_used_or_not(rule: str, path: object) -> None:
+def test_tm_pol_010_a_path_is_in_normal_form_before_any_rule_though_none_looks_at_it(rule: str, path: object) -> None:
     policy = compile_policy(small(rule))
     assert policy.decide("fs.read", {"path": "/elsewhere"}).verdict == "allow"
     assert policy.decide("fs.read", {} if path is None else {"path": path}).rule == "invalid"
     assert policy.open_session({"tenant": "acme"}).decide("fs.read", {} if path is None else {"path": path}).rule == "invalid"
 
 
-def test_tm_pol_011_what_only_looks_like_a_check_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from policy.tools.commands import main
+def test_tm_pol_010_a_decomposed_spelling_does_not_pass_a_rule_about_the_composed_one() -> None:
+    policy = compile_policy(small('allow fs.read when not path under "/data/\u00e9"'))
+    assert policy.decide("fs.read", {"path": "/data/\u00e9/x"}).verdict == "deny"
+    assert policy.decide("fs.read", {"path": "/data/e\u0301/x"}).rule == "invalid"
 
+
+@pytest.mark.parametrize("host", [None, "API.acme.example", "10.0.0.1", "api.acme.example.", "api.acme.example:443", 7])
+def test_tm_pol_010_a_host_is_in_normal_form_before_any_rule_though_none_looks_at_it(host: object) -> None:
+    policy = compile_policy(small("allow net.connect when port == 443"))
+    assert policy.decide("net.connect", {"port": 443, "host": "api.acme.example"}).verdict == "allow"
+    assert policy.decide("net.connect", {"port": 443} if host is None else {"port": 443, "host": host}).rule == "invalid"
+
+
+def test_tm_pol_011_a_wildcard_in_a_path_is_refused() -> None:
     assert errors(small('allow fs.read\ndeny fs.read when path under "/data/*"')) == ["HP029"]
+
+
+def test_tm_pol_011_a_promise_in_an_imported_header_is_refused() -> None:
     shared = {"shared.hatch": "policy shared v 1 narrows base\n", "base.hatch": "policy base v 1\n"}
     assert errors(small('import "shared.hatch"\nallow fs.read'), shared) == ["HP012"]
-    pin = TOOLS.digest
-    assert errors(small("allow fs.read").replace("v 1", f'v 1 catalog "tools@sha256:{pin[:8]}"', 1)) == ["HP014"]
-    assert errors(small("allow fs.read").replace("v 1", f'v 1 catalog "tools@sha256:{pin[:16]}"', 1)) == []
+
+
+@pytest.mark.parametrize(("digits", "codes"), [(8, ["HP014"]), (15, ["HP014"]), (16, []), (64, [])])
+def test_tm_pol_011_a_pin_has_sixteen_digits_or_more(digits: int, codes: list[str]) -> None:
+    pinned = f'v 1 catalog "tools@sha256:{TOOLS.digest[:digits]}"'
+    assert errors(small("allow fs.read").replace("v 1", pinned, 1)) == codes
+
+
+def test_tm_pol_011_a_replay_of_nothing_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from policy.tools.commands import main
+
     file, records = tmp_path / "p.hatch", tmp_path / "none.jsonl"
     file.write_text(small("allow fs.read"))
     records.write_text("\n")
     assert main(["replay", str(file), str(records)]) == 1
-    assert main(["test", str(file), "--match", "no such title"]) == 1
-    assert main(["test", str(file), "--mutants", "--match", "no such title"]) == 1
     assert "nothing was replayed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--mutants"]])
+def test_tm_pol_011_a_test_run_that_matches_nothing_fails(tmp_path: Path, more: list[str]) -> None:
+    from policy.tools.commands import main
+
+    file = tmp_path / "p.hatch"
+    file.write_text(small("allow fs.read"))
+    assert main(["test", str(file), *more, "--match", "no such title"]) == 1

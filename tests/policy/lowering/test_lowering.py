@@ -37,7 +37,7 @@ PLANTS = [
 APART = PLANTS[:-2]
 
 
-def errors_of(*plants: tuple[str, str, str]) -> list[str]:
+def find_errors(*plants: tuple[str, str, str]) -> list[str]:
     text = SAMPLE
     for right, wrong, _ in plants:
         assert text.count(right) == 1, right
@@ -47,19 +47,19 @@ def errors_of(*plants: tuple[str, str, str]) -> list[str]:
 
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant[1].strip())
 def test_one_mistake_gives_one_report(plant: tuple[str, str, str]) -> None:
-    assert errors_of(plant) == [plant[2]]
+    assert find_errors(plant) == [plant[2]]
 
 
 @pytest.mark.parametrize(
     "trio", Random(5).sample(list(combinations(PLANTS[2:], 3)), 40), ids=lambda trio: "-".join(p[2] for p in trio)
 )
 def test_three_mistakes_give_exactly_three_reports(trio: tuple[tuple[str, str, str], ...]) -> None:
-    assert errors_of(*trio) == sorted(plant[2] for plant in trio)
+    assert find_errors(*trio) == sorted(plant[2] for plant in trio)
 
 
 def test_all_mistakes_together_are_all_reported() -> None:
-    assert errors_of(*APART) == sorted(plant[2] for plant in APART)
-    assert errors_of(*PLANTS[2:]) == sorted(plant[2] for plant in PLANTS[2:])
+    assert find_errors(*APART) == sorted(plant[2] for plant in APART)
+    assert find_errors(*PLANTS[2:]) == sorted(plant[2] for plant in PLANTS[2:])
 
 
 @pytest.mark.parametrize(

@@ -19,4 +19,4 @@ def test_every_cell_of_a_tree_has_a_witness_that_lies_in_it(kind: str) -> None:
     for index, witness in enumerate(cells.witnesses):
         if cells.full >> index & 1:
             assert field.accepts(witness)
-            assert cells.cell_of(witness) == index
+            assert cells.find_cell(witness) == index

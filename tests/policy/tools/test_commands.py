@@ -123,7 +123,7 @@ def test_explain_shows_obligations_and_whether_approval_is_automatic(tmp_path: P
     assert "with hook look before, python look.py" in manual
     assert "       no  session.mfa (auto)" in manual
     automatic = explained(tmp_path, capsys, "path=/etc/x", "session.tainted=false", "session.mfa=true", text=text)
-    assert "with automatic approval: every `auto when` holds, nobody is asked (approval by ann within 9m)" in automatic
+    assert "with automatic approval: every `auto when` holds, no person is asked (approval by ann within 9m)" in automatic
 
 
 def test_findings_name_files_as_the_command_line_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
