@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from gateway.audit.audit_log import AuditLog
 from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.mcp_servers import ServerSource
 from gateway.capabilities.operator_sources import Equipment, connecting, equip, guarded, load_equipment, states
@@ -153,6 +154,7 @@ class Service:
         self.snapshots = Snapshots(store, self.sessions, keys)
         self.workspace = Workspace(self.files, self.sessions)
         self.values = Values(store, self.sessions)
+        self.audit = AuditLog(store)
         self.tenancy = Tenancy(store, self.policies, self.forget, self.sessions.renew, now)
         self.deployments = Deployments(self.policies, self.catalogue.tools)
         self.registry = open_registries(

@@ -38,7 +38,7 @@ from gateway.stores.changes import (
 )
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
-from gateway.stores.stored import PAGE_MAX
+from gateway.stores.stored import PAGE_MAX, Page
 from gateway.stores.tables import KEPT
 from sandbox.encoding.sealing import Keys
 from sandbox.engine.limits import MOST
@@ -100,6 +100,17 @@ class Snapshots:
         if found is None or found.kind not in KEPT:
             raise missing("snapshot", snapshot_id)
         return found
+
+    async def page(
+        self, principal: Principal, session_id: str | None, kind: str | None, after: str | None, limit: int
+    ) -> Page[Snapshot]:
+        """What callers saved, the newest first: of one session or of all, of one kind or of both."""
+        if session_id is None:
+            page = await self._store.kept_snapshots(principal.tenant, after=after, limit=limit)
+        else:
+            page = await self._store.snapshots(principal.tenant, session_id, after=after, limit=limit)
+        kinds = KEPT if kind is None else (kind,)
+        return Page([snapshot for snapshot in page if snapshot.kind in kinds], page.next)
 
     async def delete(self, principal: Principal, snapshot_id: str) -> None:
         async with self._sessions.templating(principal.tenant):
