@@ -124,7 +124,7 @@ def _responses(operation: Operation, schema_of: dict[str, Any]) -> dict[str, Any
     made: dict[str, Any] = {str(status): _answer(operation, schema_of)}
     if operation.websocket:
         made = {"101": {"description": "A WebSocket with subprotocol hatchway.json or hatchway.cbor; each message is an Event."}}
-    for code, about in sorted({**_derived(operation), **operation.statuses}.items()):
+    for code, about in sorted({**_derive_statuses(operation), **operation.statuses}.items()):
         if str(code) not in made:
             made[str(code)] = _other(operation, schema_of, code, about)
     made["default"] = _problem("A problem.")
@@ -139,7 +139,7 @@ def _other(operation: Operation, schema_of: dict[str, Any], code: int, about: st
     return _problem(about)
 
 
-def _derived(operation: Operation) -> dict[int, str]:
+def _derive_statuses(operation: Operation) -> dict[int, str]:
     """What the frame itself may answer."""
     if operation.tag == "health" and operation.audience == "public":
         return {400: "The request is malformed."}
