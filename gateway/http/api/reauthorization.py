@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
 
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 Look = Callable[[], Awaitable[object]]
 """Raises what the stream is to end with."""
 
@@ -38,7 +37,7 @@ class Watch:
         before.set_result(None)
 
 
-async def supervise(app: Any, scope: Any, receive: Receive, send: Send, watch: Watch, every_s: float) -> None:
+async def supervise(app: ASGIApp, scope: Scope, receive: Receive, send: Send, watch: Watch, every_s: float) -> None:
     """An application that knows nothing of this, to its end, unless a look on the way breaks it off."""
     refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -51,12 +50,12 @@ async def supervise(app: Any, scope: Any, receive: Receive, send: Send, watch: W
                 refused.set_exception(error)
             await asyncio.get_running_loop().create_future()
 
-    async def receive_checked() -> Any:
+    async def receive_checked() -> Message:
         message = await receive()
         await hold()
         return message
 
-    async def send_checked(message: Any) -> None:
+    async def send_checked(message: Message) -> None:
         await hold()
         await send(message)
 

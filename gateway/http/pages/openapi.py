@@ -95,7 +95,8 @@ def _operation(operation: Operation, schema_of: dict[str, Any], components: dict
 def _parameters(operation: Operation, schema_of: dict[str, Any], components: dict[str, Any]) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     for name in operation.parameters:
-        text = {"type": "string", "minLength": 1, "pattern": _pattern(operation, name)}
+        pattern = _REST if f"{{{name}...}}" in operation.path else _SEGMENT
+        text = {"type": "string", "minLength": 1, "pattern": pattern}
         made.append({"name": name, "in": "path", "required": True, "schema": text})
     if operation.query is not None:
         schema = components[schema_of[repr(operation.query)]["$ref"].rsplit("/", 1)[1]]
@@ -112,10 +113,6 @@ def _parameters(operation: Operation, schema_of: dict[str, Any], components: dic
         kind = {"type": "string", "pattern": _HEADERS.get(name, "^[ -~]*$")}
         made.append({"name": name, "in": "header", "required": False, "schema": kind, "description": about})
     return made
-
-
-def _pattern(operation: Operation, name: str) -> str:
-    return _REST if f"{{{name}...}}" in operation.path else _SEGMENT
 
 
 def _responses(operation: Operation, schema_of: dict[str, Any]) -> dict[str, Any]:

@@ -134,10 +134,6 @@ class Server:
         except Exception:
             _log.exception("not everything could be finished or frozen")
 
-    async def serve_until(self, stop: asyncio.Event) -> None:
-        await stop.wait()
-        await self.stop()
-
 
 async def _wait_for(tasks: Iterable[asyncio.Task[Any]], within_s: float) -> set[asyncio.Task[Any]]:
     """Those that have not ended by then."""
