@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from gateway.audit.audit_log import AuditLog
 from gateway.audit.buffer import AuditBuffer
 from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.mcp_servers import ServerSource
@@ -137,7 +138,7 @@ class Service:
         self.catalogue, self.egress = Catalogue(), egress or Egress()
         self._servers: list[ServerSource] = []
         now = self.clock.now_ms
-        self.audit = AuditBuffer(store)
+        self.audit, self.audit_log = AuditBuffer(store), AuditLog(store)
         self.policies = Policies(store, nothing(), audit=self.audit, compiler=Compiler(), base=base, clock_ms=now)
         self.vault = Vault(store, master or keys, now)
         self.hooks = HookStore(store, self._fork, self.egress, self.vault.signing_keys, self._gate_webhooks, now)

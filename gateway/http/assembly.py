@@ -1,4 +1,4 @@
-"""Assembly: the service behind its HTTP frame. Whoever wants to know which operations there are reads `operations_of`.
+"""Assembly: the service behind its HTTP frame. `list_operations` shows which operations there are.
 
     face = Face(service, configuration, telemetry)
     await face.server.start()
@@ -26,7 +26,7 @@ from gateway.http.api.endpoint import Endpoint
 from gateway.http.api.idempotency import Idempotence
 from gateway.http.api.operation import Operation
 from gateway.http.pages import console, health, openapi
-from gateway.http.pages.previews import preview as preview_app
+from gateway.http.pages.previews import Preview
 from gateway.http.routes import (
     approvals,
     audit,
@@ -82,7 +82,7 @@ class Face:
         service.listeners.tenant_deleted.append(self._see_out)
         service.tally.show(telemetry.registry)
         service.listeners.collected.append(lambda kind, count: telemetry.forgotten.labels(kind).inc(count))
-        table = operations_of(service, self.authenticator, self.admission)
+        table = list_operations(service, self.authenticator, self.admission)
         table += more or []
         table += health.operations(configuration, telemetry, self.admission, service.readiness, servers=service.servers)
         table += openapi.operations(table, _version())
@@ -95,8 +95,8 @@ class Face:
             admission=self.admission,
             idempotence=Idempotence(store, service.clock, configuration.idempotency_ms),
         )
-        preview = preview_app(service, self.authenticator, self.admission, configuration.heartbeat_ms)
-        mounted = {"console": console.Console(), "preview": preview, **(mounts or {})}
+        preview = Preview(service, self.authenticator, self.admission, configuration.heartbeat_ms)
+        mounted: dict[str, ASGIApp] = {"console": console.Console(), "preview": preview, **(mounts or {})}
         self.asgi = build_application(endpoint, configuration, telemetry, console.ROUTES, mounted)
         self.server = Server(
             self.asgi,
@@ -109,14 +109,14 @@ class Face:
         )
 
     async def _see_out(self, principal: Principal, tenant: str) -> None:
-        """A tenant was deleted: nobody is let in with its tokens, its streams end, and what was on its way has ended. Whoever
-        asks for the deletion may do so in the tenant's name."""
+        """After a tenant was deleted: its tokens are refused, its streams end, and its requests have ended. The caller that asks
+        for the deletion may act in the tenant's name."""
         self.authenticator.forget()
         self.admission.forget(tenant)
-        await self.admission.quiet(tenant, _SEE_OUT_S, but=int(principal.tenant == tenant))
+        await self.admission.wait_until_quiet(tenant, _SEE_OUT_S, but=int(principal.tenant == tenant))
 
 
-def operations_of(service: Service, authenticator: Authenticator, admission: Admission) -> list[Operation]:
+def list_operations(service: Service, authenticator: Authenticator, admission: Admission) -> list[Operation]:
     """All operations of the service, in the order of the documentation."""
     return [
         *sessions.operations(service),
@@ -166,7 +166,7 @@ class LoginFailures:
             if name and await self._store.tenant(name) is not None:
                 return name
         if not (await self._store.tenants(limit=1)).items:
-            return None  # before the very first start is over there is nobody
+            return None  # before the first start is over there is no tenant
         now = self._clock.now_ms()
         kept = Tenant(id=SYSTEM_TENANT, name="What belongs to no tenant", created_at=now, updated_at=now)
         with contextlib.suppress(Conflict):
@@ -174,16 +174,16 @@ class LoginFailures:
         return SYSTEM_TENANT
 
 
-def table_of_operations() -> str:
+def render_table() -> str:
     """All operations, as the manual shows them. No service is needed: handlers are not called."""
-    nobody: Any = None
+    absent: Any = None
     configuration, telemetry = Configuration(), Telemetry()
     admission = Admission(configuration, telemetry)
-    table = operations_of(nobody, nobody, admission)
+    table = list_operations(absent, absent, admission)
     table += health.operations(configuration, telemetry, admission, NothingToPrepare())
     table += openapi.operations(table, "")
     lines = ["| operation | for | what it does |", "|---|---|---|"]
-    lines += [f"| `{one.method} {one.path}` | {one.audience} | {one.summary} |" for one in table]
+    lines += [f"| `{row.method} {row.path}` | {row.audience} | {row.summary} |" for row in table]
     return "\n".join(lines) + "\n"
 
 
@@ -195,4 +195,4 @@ def _version() -> str:
 
 
 if __name__ == "__main__":
-    print(table_of_operations(), end="")
+    print(render_table(), end="")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import posixpath
 import shlex
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Protocol
@@ -30,9 +31,10 @@ from gateway.ids import uuid7
 from gateway.policies.gate import Gate, is_permitted, refusal
 from gateway.policies.in_force import Policies
 from gateway.records import Principal, Session
+from gateway.runners.bindings import seen_from
 from gateway.runners.command_output import OnOutput
-from gateway.runners.errors import invalid, shown
-from gateway.runners.interface import Finish
+from gateway.runners.errors import invalid, outside, shown
+from gateway.runners.interface import Finish, check_path
 from gateway.runners.runners import Runners
 from gateway.runners.wire import DEFAULT_TIMEOUT_MS, MAX_OUTPUT_BYTES, Command, CommandResult, SnapshotRef
 from gateway.sessions.sessions import Sessions
@@ -75,6 +77,21 @@ class Governor:
             created_at=now, updated_at=now, last_used_at=now,
         )  # fmt: skip
         return (await policies.gate(tenant, thread)).asked_by(principal.name), thread
+
+    async def require_path(self, principal: Principal, thread_id: str, event: str, path: str, **more: Any) -> tuple[Gate, str]:
+        """Asks the policy about the path as programs see it (`/workspace/…`), and returns both. A path outside of what the thread
+        may reach is refused before."""
+        binding = (await self._service.runners.pool.lease(principal.tenant, thread_id)).binding
+        check_path(path)
+        top = binding.workspace.rstrip("/")
+        full = posixpath.normpath(posixpath.join(top or "/", path))
+        below = seen_from(top, full)
+        if below is None and (event != "fs.read" or all(seen_from(root, full) is None for root in binding.read_roots)):
+            raise outside(path, thread_id)
+        seen = full if below is None else posixpath.normpath(f"/workspace/{below}")  # a read root: the policy must name it
+        gate, _ = await self.gate(principal, thread_id)
+        gate.require(event, {"path": seen, **more})
+        return gate, seen
 
     async def run(
         self, principal: Principal, thread_id: str, command: Command, on_output: OnOutput | None = None

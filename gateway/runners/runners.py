@@ -16,7 +16,7 @@ import msgspec
 from gateway.runners import wire
 from gateway.runners.artifacts import Permitted, everything
 from gateway.runners.command_output import OnOutput
-from gateway.runners.errors import in_use, invalid, stale
+from gateway.runners.errors import in_use, invalid, stale, unsupported
 from gateway.runners.interface import Finish, RunnerSession
 from gateway.runners.pool import Pool
 
@@ -182,6 +182,14 @@ class Runners:
         self, tenant: str, thread_id: str, request: wire.ArtifactRequest, permitted: Permitted = everything
     ) -> wire.Artifact:
         return await (await self._session(tenant, thread_id)).export_artifact(request, permitted)
+
+    async def read_artifact(self, tenant: str, thread_id: str, artifact_id: str) -> bytes:
+        provider = self.pool.providers(tenant).get((await self.session(tenant, thread_id)).provider_id)
+        blobs = getattr(provider, "blobs", None)
+        if blobs is None:
+            raise unsupported("runner artifact export is not supported by this provider")
+        found: bytes = await blobs.get(artifact_id)
+        return found
 
     async def _session(self, tenant: str, thread_id: str) -> RunnerSession:
         """The thread's session, which is made if there is none."""

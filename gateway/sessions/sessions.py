@@ -35,6 +35,7 @@ from gateway.sessions.live import Live, LiveSessions
 from gateway.sessions.opening import Origin, SessionOpener, get_snapshot
 from gateway.stores.changes import ABSENT, AppendAudit, DeleteSession, PutSession
 from gateway.stores.store import Store
+from gateway.stores.stored import Page
 from gateway.telemetry import step
 from sandbox.capabilities.registry import Capability
 from sandbox.engine.limits import check as check_limits
@@ -223,6 +224,9 @@ class Sessions:
 
     async def get(self, principal: Principal, session_id: str) -> Session:
         return (await self.find(principal, session_id)).record
+
+    async def page(self, principal: Principal, after: str | None, limit: int, *, singles: bool) -> Page[Session]:
+        return await self._store.sessions(principal.tenant, after=after, limit=limit, singles=singles)
 
     async def update(self, principal: Principal, session_id: str, *, title: str | None = None, repin: bool = False) -> Session:
         """Rename it, or put it under the tenant's active policy."""

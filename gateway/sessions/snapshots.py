@@ -39,7 +39,8 @@ from gateway.stores.changes import (
 )
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
-from gateway.stores.stored import PAGE_MAX
+from gateway.stores.stored import PAGE_MAX, Page
+from gateway.stores.tables import KEPT
 from sandbox.engine.limits import MOST
 from sandbox.sessions.session import check_session_id
 from sandbox.snapshots import diff, snapshot_format
@@ -86,6 +87,17 @@ class Snapshots:
 
     async def get(self, principal: Principal, snapshot_id: str) -> Snapshot:
         return await get_snapshot(self._store, principal.tenant, snapshot_id)
+
+    async def page(
+        self, principal: Principal, session_id: str | None, kind: str | None, after: str | None, limit: int
+    ) -> Page[Snapshot]:
+        """What callers saved, the newest first: of one session or of all, of one kind or of both."""
+        if session_id is None:
+            page = await self._store.kept_snapshots(principal.tenant, after=after, limit=limit)
+        else:
+            page = await self._store.snapshots(principal.tenant, session_id, after=after, limit=limit)
+        kinds = KEPT if kind is None else (kind,)
+        return Page([snapshot for snapshot in page if snapshot.kind in kinds], page.next)
 
     async def delete(self, principal: Principal, snapshot_id: str) -> None:
         async with self._sessions.lock_templates(principal.tenant):

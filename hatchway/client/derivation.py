@@ -17,7 +17,7 @@ import msgspec
 from msgspec import inspect
 
 from gateway.http.api.operation import Operation
-from gateway.http.assembly import operations_of
+from gateway.http.assembly import list_operations
 
 TABLE: Final = Path(__file__).with_name("operations.json")
 _KINDS: Final[dict[type, str]] = {
@@ -33,7 +33,7 @@ _KINDS: Final[dict[type, str]] = {
 def derive_table() -> str:
     """The table as text. Handlers are not called, so no service is needed."""
     service: Any = None
-    rows = [_describe(operation) for operation in operations_of(service, service, service) if _is_for_clients(operation)]
+    rows = [_describe(operation) for operation in list_operations(service, service, service) if _is_for_clients(operation)]
     return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
 
 

@@ -52,7 +52,9 @@ def choose_id(scope: Scope) -> str:
 def log_access(scope: Scope, record: AccessRecord, seconds: float) -> None:
     """One line for a request, without query, headers or a preview's ticket: they may hold what must not be kept."""
     client = scope.get("client")
-    path = _TICKET.sub("/~…", scope["raw_path"][:512].decode("latin-1"), count=1)
+    path = scope["raw_path"][:512].decode("latin-1")
+    if path.startswith("/preview/~"):
+        path = _TICKET.sub("/~…", path, count=1)
     log_line(
         "hatchway.access",
         f"{scope.get('method', 'GET')} {path} {record.status}",

@@ -1,9 +1,9 @@
 """Admission: how many requests may be on their way, and how fast they may come.
 
 Rules: THREAT[TM-HTTP-FLOOD]: every request takes a place, of all and of its tenant, before its body is read or its operation
-begins, and gives it back when it ends, is cancelled or its client leaves. There is no queue: who finds no place is told so at
-once. Rates are token buckets: a tenant may use its whole minute at once if that is at most 600 requests, of a larger one 600 or a
-sixth, then as fast as its quota refills. Streams have places of their own, because they stay.
+begins, and gives it back when it ends, is cancelled or its client leaves. There is no queue: a request that finds no place is
+refused at once. Rates are token buckets: of its minute a tenant may use 600 requests or a sixth at once, then as fast as its
+quota refills. Streams have places of their own, because they stay.
 
 Does not know: who may do what.
 """
@@ -28,10 +28,10 @@ QUOTAS_AGE_S: Final = 5.0
 _LOOK_S: Final = 0.005
 BURST_SHARE: Final = 6
 BURST_WHOLE_MAX: Final = 600
-"""A minute of so many requests may be used at once."""
+"""A quota of at most this many requests a minute may be used at once."""
 
 
-def burst_of(requests_per_min: int) -> float:
+def compute_burst(requests_per_min: int) -> float:
     return max(requests_per_min / BURST_SHARE, float(min(requests_per_min, BURST_WHOLE_MAX)))
 
 
@@ -81,7 +81,7 @@ class Admission:
         self.draining = False
         telemetry.in_flight.set_function(lambda: self.in_flight)
 
-    def place(self) -> _Place:
+    def take_place(self) -> _Place:
         """One of the service's places, for any request."""
         if self.draining:
             self._telemetry.refused.labels("draining").inc()
@@ -98,7 +98,7 @@ class Admission:
             tenant.read_s = now_s  # before the await: one question at a time
             tenant.quotas = await self._quotas.quotas(principal.tenant) or Quotas()
         per_s = tenant.quotas.requests_per_min / 60
-        burst = burst_of(tenant.quotas.requests_per_min)
+        burst = compute_burst(tenant.quotas.requests_per_min)
         wait_s = tenant.bucket.take(now_s, per_s, burst)
         if wait_s is not None:
             self._telemetry.refused.labels("rate").inc()
@@ -109,7 +109,7 @@ class Admission:
                 retry_after_ms=int(wait_s * 1000) + 1 if per_s > 0 else 60_000,
             )
 
-    def place_of(self, name: str) -> _Place:
+    def take_tenant_place(self, name: str) -> _Place:
         """One of a tenant's places."""
         tenant = self._find(name)
         if tenant.in_flight >= self._caps.requests_per_tenant_max:
@@ -118,7 +118,7 @@ class Admission:
         return _Place(tenant)
 
     @contextlib.contextmanager
-    def stream_of(self, name: str) -> Iterator[None]:
+    def hold_stream(self, name: str) -> Iterator[None]:
         """One of a tenant's open streams."""
         tenant = self._find(name)
         if tenant.streams >= self._caps.streams_per_tenant_max:
@@ -135,8 +135,8 @@ class Admission:
         if found := self._tenants.get(name):
             found.read_s = float("-inf")
 
-    async def quiet(self, name: str, within_s: float, but: int = 0) -> None:
-        """Until none of a tenant's requests is on its way, but for so many; or no longer than this."""
+    async def wait_until_quiet(self, name: str, within_s: float, but: int = 0) -> None:
+        """Until at most `but` of a tenant's requests are on their way, and no longer than `within_s`."""
         tenant = self._find(name)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within_s):

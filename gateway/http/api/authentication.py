@@ -4,8 +4,8 @@ Rules: THREAT[TM-HTTP-TOKEN]: unknown, malformed, expired and revoked tokens get
 one lookup. The token itself is never kept, compared or logged; lookups go by its digest, which says nothing about it. Time
 comes from a clock that never goes back. Roles other than admin belong to one tenant; an admin acts on a tenant by naming it in
 `Hatchway-Tenant`. Failures are counted, and reported to an audit port at most once a second for each address; a failure with a
-token that was some tenant's once is that tenant's, all others are nobody's. Who stays is confirmed again and again (`confirm`,
-`watching`): a token that is revoked or expires while its body arrives or its stream is open is as good as none.
+token that was a tenant's once is that tenant's, all others belong to no tenant. A token that is revoked or expires while a body
+arrives (`confirm`) or a stream is open (`watch`) is as good as none.
 
 Does not know: how tokens are stored, what operations do.
 """
@@ -50,8 +50,8 @@ class TenantPort(Protocol):
 
 
 class LoginAudit(Protocol):
-    """Who is told that somebody was not let in. `count` is how many times since the last report about this address; `tenant` is
-    whose token it was, if it has expired or was revoked, and empty if nobody knows it."""
+    """Is told of failed logins. `count`: how many since the last report about this address. `tenant`: whose token it was, if it
+    has expired or was revoked; empty for an unknown token."""
 
     async def login_failed(self, address: str, count: int, tenant: str) -> None: ...
 
@@ -80,7 +80,7 @@ class Authenticator:
             return ANONYMOUS
         token = await self._find(headers.get("authorization", ""))
         if token is None or not is_valid(token, self._clock.now_ms()):
-            await self._failed(address, "" if token is None else token.tenant)
+            await self._note_failure(address, "" if token is None else token.tenant)
             raise _no_token()
         principal = authorize(operation, token, headers.get("hatchway-tenant"))
         if principal.tenant != token.tenant and self._tenants and await self._tenants.tenant(principal.tenant) is None:
@@ -88,7 +88,7 @@ class Authenticator:
         return principal
 
     async def confirm(self, operation: Operation, headers: Mapping[str, str]) -> None:
-        """Whoever was let in: are they still? As cheap as may be, for it is asked over and over."""
+        """Whether the token still holds; cheap, because streams ask again and again."""
         if operation.audience == "public":
             return
         token = await self._find(headers.get("authorization", ""))
@@ -96,8 +96,8 @@ class Authenticator:
             raise _no_token()
 
     @contextlib.contextmanager
-    def watching(self, operation: Operation, headers: Mapping[str, str]) -> Iterator[Watch]:
-        """For a stream of whoever was let in, while it is open."""
+    def watch(self, operation: Operation, headers: Mapping[str, str]) -> Iterator[Watch]:
+        """For a stream of an admitted caller, while it is open."""
         watch = Watch(lambda: self.confirm(operation, headers))
         self._watches.add(watch)
         try:
@@ -132,7 +132,7 @@ class Authenticator:
         for watch in self._watches:
             watch.stir()
 
-    async def _failed(self, address: str, tenant: str) -> None:
+    async def _note_failure(self, address: str, tenant: str) -> None:
         self._telemetry.login_failures.inc()
         key = (tenant, address)
         count, since = self._failures.get(key, (0, 0.0))
@@ -144,7 +144,7 @@ class Authenticator:
             try:
                 await self._audit.login_failed(address, count + 1, tenant)
             except GatewayError:
-                _log.exception("a failed login could not be written down")
+                _log.exception("a failed login could not be audited")
         if len(self._failures) > ADDRESSES_MAX:
             self._failures.popitem(last=False)
 

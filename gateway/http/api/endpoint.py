@@ -18,14 +18,14 @@ import contextlib
 from collections.abc import Coroutine, Iterable, Iterator
 from typing import Any, Final
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from gateway.configuration import Configuration
 from gateway.errors import GatewayError, Unavailable
-from gateway.http.api.access_record import find_record
+from gateway.http.api.access_record import AccessRecord, find_record
 from gateway.http.api.admission import Admission
 from gateway.http.api.authentication import Authenticator, read_bearer
 from gateway.http.api.idempotency import Idempotence, digest_request
@@ -65,45 +65,49 @@ class Endpoint:
         if scope["type"] == "websocket":
             await self._converse(WebSocket(scope, receive, send))
             return
-        request = Request(scope, receive, send)
         try:
-            response = await self._answer(request)
+            response = await self._answer(scope, receive, find_record(scope))
         except ClientDisconnect:
             raise
         except Exception as error:
-            response = render_problem(request, error)
+            response = render_problem(HTTPConnection(scope), error)
         await response(scope, receive, send)
 
-    async def _answer(self, request: Request) -> Response:
+    async def _answer(self, scope: Scope, receive: Receive, record: AccessRecord) -> Response:
         """The way of a request."""
-        scope, record = request.scope, find_record(request.scope)
         headers = check_head(scope, self._caps)
         record.unread = has_body(headers, scope["http_version"])
         operation, path = self.routes.match(scope["method"], scope["raw_path"])
         record.operation = operation.name
         if operation.tag == _HEALTH:
             principal = await self._identify(scope, operation, headers)
-            return await self._perform(request, operation, path, headers, principal)
-        with self._admission.place(), self._telemetry.span("http.request", carrier=headers, operation=operation.name):
+            return await self._perform(scope, receive, record, operation, path, headers, principal)
+        with self._admission.take_place(), self._telemetry.span("http.request", carrier=headers, operation=operation.name):
             with step("authenticate"):
                 principal = await self._identify(scope, operation, headers)
             record.tenant = principal.tenant
             if operation.audience != "public":
                 with step("admit", tenant=principal.tenant):
                     await self._admission.check_rate(principal)
-            return await self._perform(request, operation, path, headers, principal)
+            return await self._perform(scope, receive, record, operation, path, headers, principal)
 
     async def _identify(self, scope: Scope, operation: Operation, headers: dict[str, str]) -> Principal:
         client = scope.get("client")
         return await self._authenticator.identify(operation, headers, client[0] if client else "")
 
     async def _perform(
-        self, request: Request, operation: Operation, path: dict[str, str], headers: dict[str, str], principal: Principal
+        self,
+        scope: Scope,
+        receive: Receive,
+        record: AccessRecord,
+        operation: Operation,
+        path: dict[str, str],
+        headers: dict[str, str],
+        principal: Principal,
     ) -> Response:
-        query = decode_query(operation, request.scope["query_string"])
-        record, data = find_record(request.scope), b""
+        query, data = decode_query(operation, scope["query_string"]), b""
         if record.unread and (operation.body is not None or operation.method == "POST"):
-            data = await self._read(request, operation, headers, principal)
+            data = await self._read(Request(scope, receive), operation, headers, principal)
             record.unread = False
             await self._authenticator.confirm(operation, headers)  # it may have taken minutes to arrive
         content_type = headers.get("content-type", "")
@@ -123,7 +127,7 @@ class Endpoint:
         )
         key = headers.get("idempotency-key") if operation.method == "POST" else None
         if key is not None and self._idempotence is not None:
-            target = request.scope["raw_path"] + b"?" + request.scope["query_string"]
+            target = scope["raw_path"] + b"?" + scope["query_string"]
             digest = digest_request(principal.token_id, operation.method, target, content_type, data)
             return await self._run_once(self._idempotence, operation, call, key, digest)
         if operation.finishes:
@@ -132,7 +136,7 @@ class Endpoint:
 
     async def _read(self, request: Request, operation: Operation, headers: dict[str, str], principal: Principal) -> bytes:
         caps = self._caps
-        with self._admission.place_of(principal.tenant), step("read body"):
+        with self._admission.take_tenant_place(principal.tenant), step("read body"):
             return await read_body(
                 request,
                 headers,
@@ -143,7 +147,7 @@ class Endpoint:
     async def _run(self, operation: Operation, call: Call) -> Response:
         """The operation, in its tenant's place and its time."""
         deadline_s = (operation.deadline_ms or self._caps.request_deadline_ms) / 1000
-        with self._admission.place_of(call.principal.tenant), step(operation.name):
+        with self._admission.take_tenant_place(call.principal.tenant), step(operation.name):
             try:
                 async with asyncio.timeout(deadline_s) as limit:
                     answer = await operation.handler(call)
@@ -193,8 +197,8 @@ class Endpoint:
     @contextlib.contextmanager
     def _watch(self, operation: Operation, call: Call) -> Iterator[Watch]:
         """A stream, in one of its tenant's places, for as long as its caller may have it."""
-        watching = self._authenticator.watching(operation, call.headers)
-        with self._admission.stream_of(call.principal.tenant), self._telemetry.streams.track_inprogress(), watching as watch:
+        watching = self._authenticator.watch(operation, call.headers)
+        with self._admission.hold_stream(call.principal.tenant), self._telemetry.streams.track_inprogress(), watching as watch:
             yield watch
 
     async def _converse(self, socket: WebSocket) -> None:
@@ -204,7 +208,7 @@ class Endpoint:
             headers = check_head(scope, self._caps)
             operation, path = self.routes.match("WEBSOCKET", scope["raw_path"])
             record.operation = operation.name
-            with self._admission.place():
+            with self._admission.take_place():
                 read_bearer(headers, offered)
                 principal = await self._identify(scope, operation, headers)
                 record.tenant = principal.tenant

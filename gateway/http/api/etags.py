@@ -1,8 +1,8 @@
 """ETags: which version of a thing a client has, and whether it may be replaced.
 
-    etag = etag_of(content_digest)                       # '"3f2a…"'
+    etag = make_etag(content_digest)                       # '"3f2a…"'
     check(headers, etag)                                 # 412 if If-Match or If-None-Match says no
-    unchanged(headers, etag)                             # True: answer 304
+    is_unchanged(headers, etag)                             # True: answer 304
 
 Rules: strong ETags only; a weak one (`W/`) in If-Match never matches (RFC 9110, 13.1.1). `*` is any version that exists.
 """
@@ -18,14 +18,12 @@ from gateway.stores.changes import ABSENT
 
 _LIST: Final = re.compile(r'\s*(?:\*|(?:W/)?"[\x21\x23-\x7e]*"(?:\s*,\s*(?:W/)?"[\x21\x23-\x7e]*")*)\s*')
 _ONE: Final = re.compile(r'(W/)?("[\x21\x23-\x7e]*")')
-
-
 GUARDS: Final = {"If-Match": "Only if its ETag is this.", "If-None-Match": "`*`: only if it is not there."}
 CHANGED: Final = {412: "It has changed, or is there already."}
 """What an operation that changes a thing says about both."""
 
 
-def etag_of(digest: str) -> str:
+def make_etag(digest: str) -> str:
     return f'"{digest}"'
 
 
@@ -44,18 +42,16 @@ def check(headers: Mapping[str, str], etag: str | None) -> None:
         tags = _tags(wanted)
         if etag is None or (tags is not None and (False, etag) not in tags):
             raise PreconditionFailed("PRECONDITION_FAILED", "it has changed, or is not there", "read it again, then retry")
-    if (unwanted := headers.get("if-none-match")) is not None and etag is not None:
-        tags = _tags(unwanted)
-        if tags is None or etag in (tag for _, tag in tags):
-            raise PreconditionFailed("PRECONDITION_FAILED", "it is there already")
+    if etag is not None and is_unchanged(headers, etag):
+        raise PreconditionFailed("PRECONDITION_FAILED", "it is there already")
 
 
 def is_guarded(headers: Mapping[str, str]) -> bool:
     return "if-match" in headers or "if-none-match" in headers
 
 
-def unchanged(headers: Mapping[str, str], etag: str) -> bool:
-    """Whether a reader has this version (weak comparison, RFC 9110, 13.1.2)."""
+def is_unchanged(headers: Mapping[str, str], etag: str) -> bool:
+    """Whether If-None-Match names this version (weak comparison, RFC 9110, 13.1.2)."""
     header = headers.get("if-none-match")
     if header is None:
         return False

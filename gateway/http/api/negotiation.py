@@ -76,7 +76,7 @@ def decode_body(operation: Operation, data: bytes, content_type: str, caps: Conf
     kind = media_type(content_type) if content_type else ""
     if operation.body is bytes:
         if kind not in operation.body_types and "*/*" not in operation.body_types:
-            raise _unsupported(kind, operation.body_types)
+            raise _refuse_type(kind, operation.body_types)
         return data
     if kind == JSON:
         value = decode_json(data, depth_max=caps.json_depth_max, items_max=caps.items_max)
@@ -84,10 +84,10 @@ def decode_body(operation: Operation, data: bytes, content_type: str, caps: Conf
     if kind == CBOR:
         value = decode_cbor(data, depth_max=caps.json_depth_max, items_max=caps.items_max)
         return _convert(value, operation.body, (bytes,))
-    raise _unsupported(kind, (JSON, CBOR))
+    raise _refuse_type(kind, (JSON, CBOR))
 
 
-def _unsupported(kind: str, taken: tuple[str, ...]) -> UnsupportedMedia:
+def _refuse_type(kind: str, taken: tuple[str, ...]) -> UnsupportedMedia:
     given = f"the content type {kind[:100]!r} is not taken here" if kind else "the request has no content type"
     return UnsupportedMedia("UNSUPPORTED_MEDIA_TYPE", given, f"send {' or '.join(taken)}")
 
@@ -113,8 +113,8 @@ def _hint(said: str, kind: Any) -> str | None:
     wanted = msgspec.inspect.type_info(kind)
     assert isinstance(wanted, msgspec.inspect.StructType)
     offered = next(field.type for field in wanted.fields if field.name == found[1])
-    values = [_values(one) for one in _choices(offered)]
-    return "there are: " + ", ".join(str(value) for one in values for value in one) if any(values) else None
+    values = [str(value) for choice in _choices(offered) for value in _values(choice)]
+    return "there are: " + ", ".join(values) if values else None
 
 
 def _choices(kind: msgspec.inspect.Type) -> tuple[msgspec.inspect.Type, ...]:
@@ -125,7 +125,7 @@ def _choices(kind: msgspec.inspect.Type) -> tuple[msgspec.inspect.Type, ...]:
 
 def _values(kind: msgspec.inspect.Type) -> list[Any]:
     if isinstance(kind, msgspec.inspect.EnumType):
-        return [one.value for one in kind.cls]
+        return [member.value for member in kind.cls]
     return list(kind.values) if isinstance(kind, msgspec.inspect.LiteralType) else []
 
 

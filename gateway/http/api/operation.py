@@ -92,7 +92,8 @@ Handler = Callable[[Call], Awaitable[Any]]
 class Operation:
     """One row of the table. `body` is a Struct to decode, `bytes` to take as they are, or None; `statuses` says what other
     answers there are and why. `upload`: the body may be as large as uploads may. `confidential`: the answer shows a secret
-    once, so it is kept nowhere and never replayed."""
+    once, so it is kept nowhere and never replayed. `location`: the address of what was made, with the answer as `{0}`. `name` is
+    the handler's own unless it is given."""
 
     method: Method
     path: str
@@ -106,6 +107,7 @@ class Operation:
     answer: Any = None
     answer_types: tuple[str, ...] = ("application/octet-stream",)
     status: int = 200
+    location: str = ""
     statuses: Mapping[int, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     audience: Audience = "runner"
@@ -125,8 +127,10 @@ class Operation:
             raise ValueError(f"{self.path}: a WebSocket is opened with GET")
         if self.body is not None and self.method in ("GET", "DELETE"):
             raise ValueError(f"{self.path}: {self.method} takes no body")
-        if not self.name:
-            object.__setattr__(self, "name", self.handler.__name__.strip("_"))
+        name = self.name or self.handler.__name__.strip("_")
+        if not name.isidentifier():
+            raise ValueError(f"{self.path}: a handler without a name of its own needs `name`")
+        object.__setattr__(self, "name", name)
 
     @property
     def parameters(self) -> list[str]:

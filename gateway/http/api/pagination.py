@@ -3,8 +3,8 @@
     GET /v1/sessions?limit=50           → {"items": […], "next": "…"}
     GET /v1/sessions?limit=50&cursor=…  the page after it; `next` is null at the end
 
-Rules: a cursor is opaque, and is checked to be one of ours before a store sees it: it carries a short checksum, so that a text
-somebody made up is a clear mistake and not an odd page. It is no secret and no permission: every page asks for the tenant again.
+Rules: a cursor is opaque. It carries a short checksum, so that a text that is not a cursor is refused before a store sees it. It
+is no secret and no permission: every page asks for the tenant again.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from gateway.errors import BadRequest
+from gateway.http.api.operation import Call
+from gateway.stores import stored
 
 LIMIT_MAX: Final = 200
 _CURSOR_MAX: Final = 1024
@@ -27,7 +30,7 @@ T = TypeVar("T")
 class PageQuery(msgspec.Struct, frozen=True, kw_only=True):
     """How a list is asked for. Operations with more parameters inherit from it."""
 
-    limit: Annotated[int, Meta(ge=1, le=LIMIT_MAX, description="At most so many items.")] = 50
+    limit: Annotated[int, Meta(ge=1, le=LIMIT_MAX, description="The most items in a page.")] = 50
     cursor: Annotated[str | None, Meta(description="The `next` of the page before.")] = None
 
     @property
@@ -38,6 +41,16 @@ class PageQuery(msgspec.Struct, frozen=True, kw_only=True):
 class Page(msgspec.Struct, Generic[T], frozen=True):
     items: list[T]
     next: str | None = None
+
+
+def paginate(read: Callable[[Call], Awaitable[stored.Page[T]]]) -> Callable[[Call], Awaitable[Page[T]]]:
+    """The handler of a list, from what reads a page of a store."""
+
+    async def answer(call: Call) -> Page[T]:
+        page = await read(call)
+        return Page(page.items, make_cursor(page.next))
+
+    return answer
 
 
 def make_cursor(position: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Problems: every failure as RFC 9457 tells it, with the contract's `{code,message,hint,span}` beside.
+"""Problems: every failure as RFC 9457 tells it, with the contract's `{code,message,hint,span}` next to it.
 
     {"type": "urn:hatchway:problem:session_not_found", "title": "Not Found", "status": 404, "detail": "session not found: s1",
      "code": "SESSION_NOT_FOUND", "message": "session not found: s1", "request_id": "…"}
@@ -54,13 +54,13 @@ _REQUEST_STATUS: Final = {
 
 def describe_problem(error: BaseException, request_id: str) -> Problem:
     if isinstance(error, RefusedPolicy):
-        return _make(error.status, error.error, request_id, [_said(one) for one in error.findings])
+        return _make(error.status, error.error, request_id, [_describe_finding(finding) for finding in error.findings])
     if isinstance(error, GatewayError):
         return _make(error.status, error.error, request_id)
     if isinstance(error, RequestError):
         return _make(_REQUEST_STATUS.get(error.error.code, 400), error.error, request_id, list(error.more))
     if isinstance(error, PolicyError):
-        return _make(422, ErrorObject(code="POLICY_INVALID", message=str(error)[:1000]), request_id, diagnostics_of(error))
+        return _make(422, ErrorObject(code="POLICY_INVALID", message=str(error)[:1000]), request_id, list_diagnostics(error))
     if isinstance(error, SetupError):
         said = ErrorObject(code="NOT_READY", message="this language is not ready here", hint="see /readyz")
         return _make(503, said, request_id)
@@ -96,7 +96,7 @@ def list_headers(error: BaseException) -> list[tuple[bytes, bytes]]:
     return []
 
 
-def diagnostics_of(error: PolicyError) -> list[Diagnostic]:
+def list_diagnostics(error: PolicyError) -> list[Diagnostic]:
     made = []
     for finding in error.diagnostics[:DIAGNOSTICS_MAX]:
         span = None
@@ -109,7 +109,7 @@ def diagnostics_of(error: PolicyError) -> list[Diagnostic]:
     return made
 
 
-def _said(finding: Finding) -> Diagnostic:
+def _describe_finding(finding: Finding) -> Diagnostic:
     place = finding.place
     span = Span(place.line, place.column, place.end_line, place.end_column) if place is not None else None
     return Diagnostic(

@@ -1,9 +1,9 @@
-"""Watches: whoever opened a stream is looked at again for as long as it is open.
+"""Watches: the caller of a stream is authorized again for as long as it is open.
 
 Rules: THREAT[TM-HTTP-TOKEN]: a stream outlives the request that opened it, not the right to it. `check` is asked before anything
 is sent and before anything that came is acted upon, and when there was neither for a heartbeat; what it raises ends the stream,
-visibly. `stirred` is done as soon as there is a reason to look at once: in the process that revokes a token nobody waits for the
-next heartbeat.
+visibly. `stirred` is done as soon as there is a reason to look at once: a token that this process revokes ends its streams
+before their next heartbeat.
 
 Does not know: what is looked at.
 """
@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
 
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 Look = Callable[[], Awaitable[object]]
 """Raises what the stream is to end with."""
 
@@ -29,18 +28,17 @@ class Watch:
         for look in self._looks:
             await look()
 
-    def also(self, look: Look) -> None:
+    def add(self, look: Look) -> None:
         self._looks.append(look)
 
     def stir(self) -> None:
-        """Look now. Whoever takes `stirred` before they look, and waits for that one afterwards, misses no reason to."""
+        """Look now. To miss no reason, take `stirred` before you look, and wait for that one afterwards."""
         before, self.stirred = self.stirred, asyncio.get_running_loop().create_future()
         before.set_result(None)
 
 
-async def watched(app: Any, scope: Any, receive: Receive, send: Send, watch: Watch, every_s: float) -> None:
+async def supervise(app: ASGIApp, scope: Scope, receive: Receive, send: Send, watch: Watch, every_s: float) -> None:
     """An application that knows nothing of this, to its end, unless a look on the way breaks it off."""
-
     refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def hold() -> None:
@@ -52,16 +50,16 @@ async def watched(app: Any, scope: Any, receive: Receive, send: Send, watch: Wat
                 refused.set_exception(error)
             await asyncio.get_running_loop().create_future()
 
-    async def received() -> Any:
+    async def receive_checked() -> Message:
         message = await receive()
         await hold()
         return message
 
-    async def sent(message: Any) -> None:
+    async def send_checked(message: Message) -> None:
         await hold()
         await send(message)
 
-    working, stirred = asyncio.ensure_future(app(scope, received, sent)), watch.stirred
+    working, stirred = asyncio.ensure_future(app(scope, receive_checked, send_checked)), watch.stirred
     try:
         while True:
             await asyncio.wait((working, refused, stirred), timeout=every_s, return_when=asyncio.FIRST_COMPLETED)

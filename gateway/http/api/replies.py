@@ -87,6 +87,8 @@ def render_answer(operation: Operation, answer: Any, cbor: bool) -> Reply:
         return Reply(204 if status == 200 else status, headers)
     if isinstance(answer, Raw):
         return Reply(status, [(b"content-type", answer.content_type.encode()), *headers], answer.data)
+    if operation.location:
+        headers.append(check_header("location", operation.location.format(answer)))
     form = CBOR if cbor else JSON
     return Reply(status, [(b"content-type", form.encode()), *headers], encode(answer, cbor))
 

@@ -57,7 +57,7 @@ def frame(event: Event) -> bytes:
     return number + b"event: " + event.kind.encode() + b"\ndata: " + encode(event.data, False) + b"\n\n"
 
 
-async def beating(events: AsyncIterator[Event], heartbeat_s: float, watch: Watch) -> AsyncIterator[Event | None]:
+async def add_heartbeats(events: AsyncIterator[Event], heartbeat_s: float, watch: Watch) -> AsyncIterator[Event | None]:
     """The events, and None whenever there was none for a while. The source is not disturbed by the waiting. Before each of them,
     and at once when there is a reason to, `watch` checks that there may be more."""
     following: asyncio.Future[Event] | None = None
@@ -104,7 +104,7 @@ class EventReply(Response):
         with self._watching as watch:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             await send({"type": "http.response.body", "body": _GREETING, "more_body": True})
-            source = beating(self._events, self._heartbeat_s, watch)
+            source = add_heartbeats(self._events, self._heartbeat_s, watch)
             try:
                 async for event in source:
                     await self._send(send, _HEARTBEAT if event is None else frame(event))

@@ -37,7 +37,7 @@ from gateway.http.api.negotiation import encode
 from gateway.http.api.operation import Live
 from gateway.http.api.problems import describe_problem, is_ours
 from gateway.http.api.reauthorization import Watch
-from gateway.http.api.sse import beating
+from gateway.http.api.sse import add_heartbeats
 from gateway.telemetry import Telemetry
 
 PROTOCOLS: Final = ("hatchway.json", "hatchway.cbor")
@@ -93,7 +93,7 @@ class Conversation:
         return (1011 if is_ours(error) else 1008), f"{problem.code}: {problem.message}"
 
     async def _send_events(self, cbor: bool) -> None:
-        source = beating(self._live.events, self._caps.heartbeat_ms / 1000, self._watch)
+        source = add_heartbeats(self._live.events, self._caps.heartbeat_ms / 1000, self._watch)
         try:
             async for event in source:
                 data = encode(_ALIVE if event is None else event, cbor)

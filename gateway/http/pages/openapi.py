@@ -95,7 +95,8 @@ def _operation(operation: Operation, schema_of: dict[str, Any], components: dict
 def _parameters(operation: Operation, schema_of: dict[str, Any], components: dict[str, Any]) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     for name in operation.parameters:
-        text = {"type": "string", "minLength": 1, "pattern": _pattern(operation, name)}
+        pattern = _REST if f"{{{name}...}}" in operation.path else _SEGMENT
+        text = {"type": "string", "minLength": 1, "pattern": pattern}
         made.append({"name": name, "in": "path", "required": True, "schema": text})
     if operation.query is not None:
         schema = components[schema_of[repr(operation.query)]["$ref"].rsplit("/", 1)[1]]
@@ -114,17 +115,13 @@ def _parameters(operation: Operation, schema_of: dict[str, Any], components: dic
     return made
 
 
-def _pattern(operation: Operation, name: str) -> str:
-    return _REST if f"{{{name}...}}" in operation.path else _SEGMENT
-
-
 def _responses(operation: Operation, schema_of: dict[str, Any]) -> dict[str, Any]:
     empty = operation.answer is None and not operation.streamed and operation.status == 200
     status = 204 if empty else operation.status
     made: dict[str, Any] = {str(status): _answer(operation, schema_of)}
     if operation.websocket:
         made = {"101": {"description": "A WebSocket with subprotocol hatchway.json or hatchway.cbor; each message is an Event."}}
-    for code, about in sorted({**_derived(operation), **operation.statuses}.items()):
+    for code, about in sorted({**_derive_statuses(operation), **operation.statuses}.items()):
         if str(code) not in made:
             made[str(code)] = _other(operation, schema_of, code, about)
     made["default"] = _problem("A problem.")
@@ -139,7 +136,7 @@ def _other(operation: Operation, schema_of: dict[str, Any], code: int, about: st
     return _problem(about)
 
 
-def _derived(operation: Operation) -> dict[int, str]:
+def _derive_statuses(operation: Operation) -> dict[int, str]:
     """What the frame itself may answer."""
     if operation.tag == "health" and operation.audience == "public":
         return {400: "The request is malformed."}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
 
 from gateway.errors import missing
 from gateway.http.api.operation import Call, Operation
+from gateway.service import Service
 from sandbox.capabilities.registry import Capability
-
-if TYPE_CHECKING:
-    from gateway.service import Service
 
 
 def operations(service: Service) -> list[Operation]:
@@ -17,15 +15,13 @@ def operations(service: Service) -> list[Operation]:
         return list(service.catalogue.tools(call.principal.tenant))
 
     async def get_capability(call: Call) -> Capability:
-        for one in service.catalogue.tools(call.principal.tenant):
-            if one.name == call.path["name"]:
-                return one
+        for tool in service.catalogue.tools(call.principal.tenant):
+            if tool.name == call.path["name"]:
+                return tool
         raise missing("capability", call.path["name"])
 
-    tag = "capabilities"
+    row, path = partial(Operation, tag="capabilities", audience="anyone"), "/v1/capabilities"
     return [
-        Operation("GET", "/v1/capabilities", "List capabilities", list_capabilities, answer=list[Capability], audience="anyone",
-                  tag=tag),
-        Operation("GET", "/v1/capabilities/{name}", "Look at a capability", get_capability, answer=Capability,
-                  audience="anyone", tag=tag),
-    ]  # fmt: skip
+        row("GET", path, "List capabilities", list_capabilities, answer=list[Capability]),
+        row("GET", path + "/{name}", "Look at a capability", get_capability, answer=Capability),
+    ]

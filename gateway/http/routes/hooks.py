@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from functools import partial
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
 
 from gateway.hooks.hook_store import ProgramInfo
 from gateway.hooks.specs import TIMEOUT_MS, TIMEOUT_MS_RANGE, UserHookSpec
-from gateway.http.api.operation import Answer, Call, Operation, Raw
+from gateway.http.api.operation import Call, Operation, Raw
 from gateway.http.api.pagination import Page, PageQuery, make_cursor
-
-if TYPE_CHECKING:
-    from gateway.service import Service
-
+from gateway.service import Service
 
 _SCHEMAS: Final = "#/components/schemas/"
 _LEAST_MS, _MOST_MS = TIMEOUT_MS_RANGE
@@ -47,16 +45,10 @@ class Muted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def operations(service: Service) -> list[Operation]:
-    async def list_hooks(call: Call) -> list[UserHookSpec]:
-        return list(await service.hooks.specs(call.principal.tenant))
-
-    async def put_hook(call: Call) -> Answer:
-        return Answer(await service.hooks.put(call.principal, call.body), 201)
-
     async def delete_hook(call: Call) -> None:
         """By its whole id, or as it was posted."""
         asked = call.path["hook_id"]
-        known = {one.id for one in await service.hooks.specs(call.principal.tenant)}
+        known = {spec.id for spec in await service.hooks.specs(call.principal.tenant)}
         whole = f"user:{asked}"
         await service.hooks.delete(call.principal, whole if asked not in known and whole in known else asked)
 
@@ -66,9 +58,6 @@ def operations(service: Service) -> list[Operation]:
     async def put_muted(call: Call) -> Muted:
         return Muted(patterns=await service.hooks.mute(call.principal, call.body.patterns))
 
-    async def put_program(call: Call) -> ProgramInfo:
-        return await service.hooks.put_program(call.principal, call.path["name"], call.body)
-
     async def list_programs(call: Call) -> Page[ProgramInfo]:
         found, after = await service.hooks.programs(call.principal.tenant, call.query.after, call.query.limit)
         return Page(found, make_cursor(after))
@@ -76,25 +65,24 @@ def operations(service: Service) -> list[Operation]:
     async def get_program(call: Call) -> Raw:
         return Raw(await service.hooks.program(call.principal.tenant, call.path["name"]))
 
-    async def delete_program(call: Call) -> None:
-        await service.hooks.delete_program(call.principal, call.path["name"])
-
-    path, tag = "/v1/hooks", "hooks"
+    row, path = partial(Operation, tag="hooks", audience="author"), "/v1/hooks"
     program = path + "/programs/{name...}"
-    author: Any = {"audience": "author", "tag": tag}
     return [
-        Operation("GET", path, "List hooks", list_hooks, answer=list[UserHookSpec], **author),
-        Operation("POST", path, "Add a hook, or replace the one with its id", put_hook, body=HookBody, answer=UserHookSpec,
-                  status=201, finishes=True, statuses={422: "The hook is not right; the message lists every mistake."}, **author),
-        Operation("DELETE", path + "/{hook_id}", "Remove a hook", delete_hook, finishes=True, **author),
-        Operation("GET", path + "/muted", "Which hooks do not fire", get_muted, answer=Muted, **author),
-        Operation("PUT", path + "/muted", "Say which hooks do not fire", put_muted, body=Muted, answer=Muted, finishes=True,
-                  **author),
-        Operation("GET", path + "/programs", "List the programs that are kept for hooks", list_programs, query=PageQuery,
-                  answer=Page[ProgramInfo], **author),
-        Operation("GET", program, "A program that is kept for hooks", get_program, answer=bytes, **author),
-        Operation("PUT", program, "Keep a program for hooks: a script or wasm", put_program, body=bytes, body_types=("*/*",),
-                  answer=ProgramInfo, finishes=True, **author),
-        Operation("DELETE", program, "Forget a program for hooks", delete_program, finishes=True,
-                  statuses={409: "A hook runs it."}, **author),
+        row("GET", path, "List hooks", lambda call: service.hooks.specs(call.principal.tenant),
+            name="list_hooks", answer=list[UserHookSpec]),
+        row("POST", path, "Add a hook, or replace the one with its id",
+            lambda call: service.hooks.put(call.principal, call.body), name="put_hook", body=HookBody, answer=UserHookSpec,
+            status=201, finishes=True, statuses={422: "The hook is not right; the message lists every mistake."}),
+        row("DELETE", path + "/{hook_id}", "Remove a hook", delete_hook, finishes=True),
+        row("GET", path + "/muted", "Which hooks do not fire", get_muted, answer=Muted),
+        row("PUT", path + "/muted", "Say which hooks do not fire", put_muted, body=Muted, answer=Muted, finishes=True),
+        row("GET", path + "/programs", "List the programs that are kept for hooks", list_programs, query=PageQuery,
+            answer=Page[ProgramInfo]),
+        row("GET", program, "A program that is kept for hooks", get_program, answer=bytes),
+        row("PUT", program, "Keep a program for hooks: a script or wasm",
+            lambda call: service.hooks.put_program(call.principal, call.path["name"], call.body),
+            name="put_program", body=bytes, body_types=("*/*",), answer=ProgramInfo, finishes=True),
+        row("DELETE", program, "Forget a program for hooks",
+            lambda call: service.hooks.delete_program(call.principal, call.path["name"]),
+            name="delete_program", finishes=True, statuses={409: "A hook runs it."}),
     ]  # fmt: skip

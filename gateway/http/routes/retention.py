@@ -1,28 +1,21 @@
-"""Retention: what would be forgotten now because it is old, and to have it forgotten at once."""
+"""Retention: what is old enough to be deleted now, and deleting it at once."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
 
-from gateway.http.api.operation import Call, Operation
+from gateway.http.api.operation import Operation
 from gateway.lifecycle.retention import Due
+from gateway.service import Service
 from gateway.stores.expiry import Collected
-
-if TYPE_CHECKING:
-    from gateway.service import Service
 
 
 def operations(service: Service) -> list[Operation]:
-    async def get_retention(call: Call) -> Due:
-        return await service.upkeep.due(call.principal.tenant)
-
-    async def collect_retention(call: Call) -> Collected:
-        return await service.upkeep.collect(call.principal.tenant, call.principal.name)
-
-    path, tag = "/v1/retention", "retention"
+    row, path = partial(Operation, tag="retention", audience="operator"), "/v1/retention"
     return [
-        Operation("GET", path, "How long things are kept, and what would go now", get_retention, answer=Due, audience="operator",
-                  tag=tag),
-        Operation("POST", path, "Let go now what is older than is kept", collect_retention, answer=Collected, audience="operator",
-                  tag=tag, finishes=True),
+        row("GET", path, "How long things are kept, and what would go now",
+            lambda call: service.upkeep.due(call.principal.tenant), name="get_retention", answer=Due),
+        row("POST", path, "Let go now what is older than is kept",
+            lambda call: service.upkeep.collect(call.principal.tenant, call.principal.name),
+            name="collect_retention", answer=Collected, finishes=True),
     ]  # fmt: skip

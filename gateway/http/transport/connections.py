@@ -3,12 +3,12 @@
 This extends Hypercorn's connection class, for what it leaves open:
 
 - a request whose client leaves (or whose HTTP/2 stream is reset) is cancelled, not run to its end;
-- a request that has ended takes no more of its body, so nobody waits for it to;
+- a request that has ended takes no more of its body, so the connection does not wait for it;
 - a client that does not read what it is sent is dropped after a deadline, and so is one that does not close;
 - idle connections and unfinished heads are timed by the event loop, without a task for each request;
 - while the server refuses more than it should spend its time on, a connection that asks again at once gets its next refusal
-  late: refusing must not become all the work. Only refusals wait, so that whoever else shares the connection (a proxy has few,
-  for many) is answered at once if there is room.
+  late: refusing must not become all the work. Only refusals wait: other clients of the same connection (a proxy has few, for
+  many) are answered at once if there is room.
 
 Rules: an error here concerns one connection, is logged in one line, and never reaches the server.
 THREAT[TM-HTTP-RESET], THREAT[TM-HTTP-SLOW].
@@ -41,11 +41,11 @@ CLOSE_S: Final = 2.0
 PROGRESS_BYTES: Final = 4096
 """What a client must read within the write deadline, of what waits for it."""
 HEED_S: Final = 1.0
-"""The least that Retry-After says. Whoever asks again sooner may have to wait for the next refusal."""
+"""The least that Retry-After says. A client that asks again sooner may have to wait for the next refusal."""
 HEED_S_MAX: Final = 8.0
 REFUSALS_FREE: Final = 20
 REFUSALS_SHARE: Final = 0.25
-"""So many refusals to an answer, and a few besides, cost little, and nobody waits."""
+"""Up to this share of refusals to answers, and a few besides, cost little: no client has to wait."""
 _log = logging.getLogger("hatchway.connections")
 
 
@@ -155,12 +155,12 @@ class Requests(TaskGroup):
                 inbox.end()
             await send(None)
 
-        def ended(_: object) -> None:
+        def count_down(_: object) -> None:
             self.running -= 1
 
         self.running += 1
         task = self._task_group.create_task(run())
-        task.add_done_callback(ended)
+        task.add_done_callback(count_down)
 
         async def put(message: Any) -> None:
             # An answered request is only being tidied up: it is left to end.
@@ -281,7 +281,7 @@ class Connection(TCPServer):
         await self.protocol.handle(Closed())
 
     def _wait_for_request(self, *, is_first: bool = False) -> None:
-        """Whoever comes while the server stops is told so, once."""
+        """A client that connects while the server stops is told so, once."""
         if is_first or not self.context.terminated.is_set():
             self._expect()
         else:
@@ -289,7 +289,7 @@ class Connection(TCPServer):
             self.loop.call_soon(self.close_idle)
 
     def _expect(self) -> None:
-        """Something, within the time there is for it. The timer runs on, and looks at the clock when it is over: setting it anew
+        """Something, within the time there is for it. The timer runs on, and looks at the clock when it is over: setting it
         for every request would cost more."""
         self._due_s = self.loop.time() + self.config.keep_alive_timeout
         if self._timer is None:

@@ -108,7 +108,7 @@ class StrictH2(H2Protocol):
             await super().handle(event)
             if isinstance(event, Closed):
                 for stream_id in list(self.stream_buffers):
-                    await self._forget(stream_id)  # nobody waits for a window any more
+                    await self._forget(stream_id)  # no writer waits for a window any more
         except (h2.exceptions.H2Error, UnicodeError, ValueError):
             # What h2 or its header decoder could not make sense of beyond its own protocol errors.
             await self._give_up(h2.errors.ErrorCodes.PROTOCOL_ERROR)
@@ -155,15 +155,7 @@ class StrictH2(H2Protocol):
 
     async def _open(self, stream_id: int, method: str, path: bytes, headers: list[Any]) -> None:
         stream = HTTPStream(
-            self.app,
-            self.config,
-            self.context,
-            self.task_group,
-            self.ssl,
-            self.client,
-            self.server,
-            self.stream_send,
-            stream_id,
+            self.app, self.config, self.context, self.task_group, self.ssl, self.client, self.server, self.stream_send, stream_id
         )
         self.streams[stream_id] = stream
         self.stream_buffers[stream_id] = StrictStreamBuffer(self.context.event_class, self.config.write_deadline_s)
@@ -204,7 +196,7 @@ class StrictH2(H2Protocol):
         await self._close_stream(event.stream_id)
         await self._forget(event.stream_id)
         now_s = time.monotonic()
-        self._resets = [*(one for one in self._resets if now_s - one < _RESET_WINDOW_S), now_s]
+        self._resets = [*(reset_s for reset_s in self._resets if now_s - reset_s < _RESET_WINDOW_S), now_s]
         if len(self._resets) > self.config.resets_max:
             await self._give_up(h2.errors.ErrorCodes.ENHANCE_YOUR_CALM)
 

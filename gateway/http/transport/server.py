@@ -4,7 +4,7 @@
     await server.start()                 # listens; `server.port` is the real one
     await server.stop()                  # refuses new work, waits, freezes what is left, closes
 
-Rules: at shutdown whatever is asked anew gets 503, `/readyz` too, so that whoever sends requests here learns it; running requests
+Rules: at shutdown every new request gets 503, `/readyz` too, so that a load balancer learns it; running requests
 have `drain_deadline_ms` to end; then `interrupt` ends what they wait for, so that each of them is answered; then
 `drain(deadline_ms)` is asked to finish or freeze what belongs to no request, in the time that is left. Only then are new
 connections not taken any more. TLS is 1.2 or newer.
@@ -62,7 +62,7 @@ class Server:
         self._pressure = Pressure()
         self._listener: asyncio.Server | None = None
         self._context = WorkerContext(None)
-        self._config = hypercorn_config(configuration)
+        self._config = configure_hypercorn(configuration)
         telemetry.connections.set_function(lambda: len(self._connections))
 
     @property
@@ -78,7 +78,7 @@ class Server:
         return f"{scheme}://{host}:{self.port}"
 
     async def start(self) -> None:
-        tls = tls_context(self._settings)
+        tls = load_tls(self._settings)
         self._listener = await asyncio.start_server(
             self._accept,
             sock=self._listening or listen(self._settings),
@@ -115,15 +115,15 @@ class Server:
         for connection in list(self._connections):
             connection.close_idle()
         began_s = asyncio.get_running_loop().time()
-        left = await _unended(self._connections.values(), deadline_s)
+        left = await _wait_for(self._connections.values(), deadline_s)
         if left and self._interrupt is not None:
             await self._interrupt()
-            left = await _unended(left, ANSWER_S)
+            left = await _wait_for(left, ANSWER_S)
         await _cancel(left)
         left_s = deadline_s - (asyncio.get_running_loop().time() - began_s)
         await self._drain_rest(max(LEAST_DRAIN_MS, int(left_s * 1000)))
         self._listener.close()
-        await _unended((task for one, task in self._connections.items() if one.is_answering), ANSWER_S)
+        await _wait_for((task for connection, task in self._connections.items() if connection.is_answering), ANSWER_S)
         await _cancel(self._connections.values())
 
     async def _drain_rest(self, deadline_ms: int) -> None:
@@ -134,12 +134,8 @@ class Server:
         except Exception:
             _log.exception("not everything could be finished or frozen")
 
-    async def serve_until(self, stop: asyncio.Event) -> None:
-        await stop.wait()
-        await self.stop()
 
-
-async def _unended(tasks: Iterable[asyncio.Task[Any]], within_s: float) -> set[asyncio.Task[Any]]:
+async def _wait_for(tasks: Iterable[asyncio.Task[Any]], within_s: float) -> set[asyncio.Task[Any]]:
     """Those that have not ended by then."""
     left = set(tasks)
     return (await asyncio.wait(left, timeout=within_s))[1] if left else left
@@ -149,11 +145,11 @@ async def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
     left = set(tasks)
     for task in left:
         task.cancel()
-    await _unended(left, TLS_S)
+    await _wait_for(left, TLS_S)
 
 
 def listen(settings: Configuration) -> socket.socket:
-    """The socket. Taken first of all: whoever cannot listen need not start, and early clients wait instead of being refused."""
+    """The socket. Taken first of all: without it there is no start, and early clients wait instead of being refused."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
@@ -163,7 +159,7 @@ def listen(settings: Configuration) -> socket.socket:
         raise ConfigurationError(f"cannot listen on {settings.host}:{settings.port}: {why}", hint) from None
 
 
-def hypercorn_config(settings: Configuration) -> StrictConfig:
+def configure_hypercorn(settings: Configuration) -> StrictConfig:
     """Our caps as Hypercorn's parts want them."""
     config = StrictConfig()
     config.errorlog = None
@@ -180,7 +176,7 @@ def hypercorn_config(settings: Configuration) -> StrictConfig:
     return config
 
 
-def tls_context(settings: Configuration) -> ssl.SSLContext | None:
+def load_tls(settings: Configuration) -> ssl.SSLContext | None:
     if not settings.tls_key:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

@@ -28,7 +28,7 @@ from gateway.http.api.admission import Admission
 from gateway.http.api.application import build_application
 from gateway.http.api.authentication import Authenticator
 from gateway.http.api.endpoint import Endpoint
-from gateway.http.api.etags import check, etag_of, unchanged
+from gateway.http.api.etags import check, is_unchanged, make_etag
 from gateway.http.api.idempotency import Idempotence
 from gateway.http.api.operation import Answer, Call, Events, Live, Operation, Raw
 from gateway.http.api.pagination import Page, PageQuery, make_cursor
@@ -165,17 +165,17 @@ class Notes:
         path = call.path["path"]
         if path not in self.files:
             raise missing("file", path)
-        etag = etag_of(str(hash(self.files[path])))
-        if unchanged(call.headers, etag):
+        etag = make_etag(str(hash(self.files[path])))
+        if is_unchanged(call.headers, etag):
             return Answer(None, 304, {"etag": etag})
         return Answer(Raw(self.files[path]), headers={"etag": etag})
 
     async def put_file(self, call: Call) -> Answer:
         path = call.path["path"]
         old = self.files.get(path)
-        check(call.headers, None if old is None else etag_of(str(hash(old))))
+        check(call.headers, None if old is None else make_etag(str(hash(old))))
         self.files[path] = call.body
-        return Answer(None, 204, {"etag": etag_of(str(hash(call.body)))})
+        return Answer(None, 204, {"etag": make_etag(str(hash(call.body)))})
 
     async def stream(self, call: Call) -> Events:
         return Events(self.feed(call).events(resume_after(call.headers)))

@@ -13,7 +13,7 @@ import cbor2
 import pytest
 
 from gateway.configuration import Configuration
-from gateway.http.api.admission import burst_of
+from gateway.http.api.admission import compute_burst
 from gateway.http.api.operation import Answer, Call, Operation
 from gateway.records import Quotas
 from tests.gateway.http.asking import Reply, ask
@@ -203,7 +203,7 @@ def test_a_rate_is_held_with_retry_after_and_refills() -> None:
     ("a_minute", "at_once"), [(1, 1), (40, 40), (600, 600), (601, 600), (3600, 600), (6000, 1000), (60_000, 10_000)]
 )
 def test_a_small_quota_may_be_used_at_once_and_of_a_large_one_a_part(a_minute: int, at_once: int) -> None:
-    assert burst_of(a_minute) == at_once
+    assert compute_burst(a_minute) == at_once
 
 
 def test_an_operation_that_takes_too_long_is_ended_with_503() -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from gateway.configuration import Configuration
 from gateway.events import Event
-from gateway.http.api.reauthorization import Watch, watched
-from gateway.http.api.sse import beating
+from gateway.http.api.reauthorization import Watch, supervise
+from gateway.http.api.sse import add_heartbeats
 from gateway.tenants.tokens import digest_of_token
 from tests.gateway.http.rig import Rig
 
@@ -208,7 +208,7 @@ def test_an_application_that_is_watched_is_broken_off_before_anything_more_passe
                 await send(await receive())
 
         said = asyncio.Queue[Any]()
-        watching = asyncio.create_task(watched(echo, {}, said.get, passed.put, Watch(look), NEVER_MS))
+        watching = asyncio.create_task(supervise(echo, {}, said.get, passed.put, Watch(look), NEVER_MS))
         said.put_nowait("one")
         assert await passed.get() == "one"
         is_over = True
@@ -235,7 +235,7 @@ def test_a_stream_that_is_stirred_for_nothing_sends_no_sign_of_life() -> None:
             looks += 1
 
         watch = Watch(look)
-        source = beating(events(), NEVER_MS, watch)
+        source = add_heartbeats(events(), NEVER_MS, watch)
         following = asyncio.ensure_future(anext(source))
         while looks == 0:
             watch.stir()

@@ -14,7 +14,7 @@ import pytest
 from gateway.configuration import Configuration
 from gateway.http.api.operation import Call, Operation
 from gateway.http.api.routing import Routes
-from gateway.http.assembly import operations_of, table_of_operations
+from gateway.http.assembly import list_operations, render_table
 from gateway.http.pages import health, openapi
 from gateway.lifecycle.readiness import NothingToPrepare
 from tests.gateway.http.asking import ask
@@ -32,7 +32,7 @@ def whole_table() -> list[Operation]:
     """All operations of the service. Their handlers are not called, so there need not be one."""
     nobody: Any = None
     rig = Rig(Configuration())
-    table = operations_of(nobody, nobody, rig.admission)
+    table = list_operations(nobody, nobody, rig.admission)
     table += health.operations(rig.configuration, rig.telemetry, rig.admission, NothingToPrepare())
     return table + openapi.operations(table, "1")
 
@@ -51,7 +51,7 @@ def test_every_route_of_the_service_is_in_the_document() -> None:
 
 def test_every_route_is_in_the_manual() -> None:
     manual = (Path(__file__).parents[4] / "docs" / "http.md").read_text("utf-8")
-    assert table_of_operations() in manual, "put the output of  python -m gateway.http.assembly  into docs/http.md"
+    assert render_table() in manual, "put the output of  python -m gateway.http.assembly  into docs/http.md"
 
 
 def test_the_document_is_valid_and_every_reference_leads_somewhere() -> None:

@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from gateway.configuration import Configuration
 from gateway.http.assembly import Face
-from gateway.http.pages.previews import preview
+from gateway.http.pages.previews import Preview
 from gateway.http.routes import runners as routes
 from gateway.records import Principal, Tenant
 from gateway.runners.preview_tickets import Tickets
@@ -64,7 +64,7 @@ class House:
             await self.preview(scope, receive, send)
 
         self.face = Face(service, configuration, Telemetry(), more=more, mounts={"preview": looked_at})
-        self.preview = preview(service, self.face.authenticator, self.face.admission, configuration.heartbeat_ms)
+        self.preview = Preview(service, self.face.authenticator, self.face.admission, configuration.heartbeat_ms)
         self.asgi: Any = self.face.asgi
         self.is_serving = False
         self.tokens: dict[tuple[str, str], str] = {}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gateway.configuration import Configuration, ConfigurationError
-from gateway.http.transport.server import Server, tls_context
+from gateway.http.transport.server import Server, load_tls
 from gateway.lifecycle.readiness import LanguageState, NothingToPrepare
 from tests.gateway.certificates import write_certificate
 from tests.gateway.http.asking import ask
@@ -74,7 +74,7 @@ def test_unusable_tls_files_are_an_error_that_names_no_secret(tmp_path: Path) ->
     (tmp_path / "key.pem").write_text("secret")
     settings = Configuration(tls_certificate=str(tmp_path / "no.pem"), tls_key=str(tmp_path / "key.pem"))
     with pytest.raises(ConfigurationError, match="TLS files"):
-        tls_context(settings)
+        load_tls(settings)
 
 
 def test_connections_over_the_cap_are_closed_at_once() -> None:
