@@ -99,7 +99,7 @@ class Policy:
 
         return explain(self.ir, event, attributes)
 
-    def mask(self, event: str, attributes: Attributes) -> dict[str, Any]:
+    def masked(self, event: str, attributes: Attributes) -> dict[str, Any]:
         """The attributes as they may be logged: fields the catalog calls sensitive are hidden."""
         capability = self.catalog.capabilities.get(event)
         hidden = {
@@ -142,7 +142,7 @@ class Shadow:
         self.asked += 1
         if decision.verdict != other.verdict:
             self.changed += 1
-            self.differences.append((event, self.current.mask(event, attributes), decision, other))
+            self.differences.append((event, self.current.masked(event, attributes), decision, other))
         return decision
 
 
