@@ -4,6 +4,10 @@
     decision = policy.decide("fs.write", {"tenant": "acme", "path": "/workspace/a", "bytes": 12, "session.tainted": False})
     decision.verdict, decision.rule, decision.limits, decision.hooks
 
+In reading order: `text` (sources, places, diagnostics), `errors`, `syntax` (text to tree), `model` (what rules speak of),
+`evaluation` and `solver`, `lowering` (tree to rules), `proofs`, `checker` and `policies` (all of it in one call), `tools` (for
+authors), `reference` (the generated reference).
+
 This package stands alone: it imports no other part of Hatchway. Names are loaded when first used, so that a program which only
 decides does not pay for the compiler.
 """

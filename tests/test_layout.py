@@ -30,6 +30,7 @@ SAME_STEMS = {
     "wire": "the wire types of a contract stand together in a file of this name",
     "interface": "what several implementations share",
     "events": "the gateway's events, and the events of hooks",
+    "command": "the entry of a room that is a command of its own: `hatchway remote`, `hatchway mcp`",
     "limits": "what a run may use, in each package",
 }
 DECLARED_TABLES = {

@@ -65,7 +65,7 @@ def build(client: AsyncClient, *, verbose: bool = False) -> MCPServer[Any]:
     from mcp.server import MCPServer
 
     from hatchway import __version__
-    from hatchway.mcp.arguments import StrictTool
+    from hatchway.mcp.tool_arguments import StrictTool
 
     tools = Tools(client)
     functions = [getattr(tools, name) for name in vars(Tools) if not name.startswith("_")]

@@ -16,7 +16,7 @@ Does not know: what the values mean.
 from __future__ import annotations
 
 import struct
-from typing import Any, Final
+from typing import Any, Final, cast
 
 DEPTH_MAX: Final = 16
 ITEMS_MAX: Final = 4_000_000
@@ -61,9 +61,8 @@ class _Open:
 
 def decode(data: bytes, start: int = 0, *, depth_max: int = DEPTH_MAX, items_max: int = ITEMS_MAX, lenient: bool = False) -> Any:
     """The value that `data` encodes from `start` to its end, or `CborError`."""
-    position, end, items = start, len(data), 0
+    position, end, items, value = start, len(data), 0, cast(Any, None)
     stack: list[_Open] = []
-    value: Any
     while True:
         items += 1
         if items > items_max:
@@ -113,8 +112,7 @@ def decode(data: bytes, start: int = 0, *, depth_max: int = DEPTH_MAX, items_max
                 top.into.append(value)
             if top.left:
                 break
-            value = top.into
-            stack.pop()
+            value = stack.pop().into
             if stack and stack[-1].mapping and stack[-1].key is None:
                 raise CborError("a map has a key that is no string or integer")
         if not stack:

@@ -3,5 +3,5 @@
 In reading order: `application` (routes, mounts and the middleware stack), `operation` (a row of the table), `endpoint` (the order
 of the steps); around it `access_record`, `envelope`, `cross_origin`; the steps `request_limits`, `routing`, `authentication`,
 `admission`, `decoding`, `negotiation`, `idempotency`; answers in `replies`, `problems`; streams in `sse`, `websocket`,
-`reauthorization`; for handlers `etags`, `pagination`, `text_fields`.
+`reauthorization`; for handlers `etags`, `pagination`.
 """

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from typing import Any, Final, NoReturn
 
 import msgspec
 
 from gateway.errors import BadRequest
 from sandbox.encoding import cbor
+
+LINE_MAX: Final = 200
+"""Characters of a title, a name or a label: one line, shown in lists. What does not fit is refused, never cut."""
 
 _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 """A string, closed or running to the end: so that no text is looked at twice."""
@@ -89,3 +93,10 @@ def decode_cbor(data: bytes, *, depth_max: int, items_max: int) -> Any:
         return cbor.decode(data, depth_max=depth_max, items_max=items_max, lenient=True)
     except cbor.CborError as error:
         _refuse(f"the body is not CBOR we take: {error}")
+
+
+def check_line(field: str, text: str) -> None:
+    if len(text) > LINE_MAX:
+        raise BadRequest("INVALID_ARGUMENT", f"{field} has {len(text)} characters", f"at most {LINE_MAX}")
+    if any(unicodedata.category(character) in ("Cc", "Zl", "Zp", "Cs") for character in text):
+        raise BadRequest("INVALID_ARGUMENT", f"{field} holds a control character or a line end", "it is one line of text")

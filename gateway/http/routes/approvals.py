@@ -1,7 +1,7 @@
-"""Approvals: what waits for somebody, and saying yes or no.
+"""Approvals: what waits for an approver, and the decision.
 
-The tool-approvals of a session are the contract's, with its words beside ours. `Deferred` decides nothing: the call waits on.
-`Unavailable` says that nobody can be asked, which means no.
+The tool-approvals of a session are the contract's, with its words. `Deferred` decides nothing: the call goes on waiting.
+`Unavailable` says that no approver can be asked, which means no.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CONTRACT: Final[dict[str, Choice]] = {
     "Cancelled": "cancel",
     "Unavailable": "reject",
 }
-_UNAVAILABLE: Final = "nobody is available to decide"
+_UNAVAILABLE: Final = "no approver is available to decide"
 
 
 class ToolApproval(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Meta
 
 from gateway.errors import BadRequest
+from gateway.http.api.decoding import LINE_MAX, check_line
 from gateway.http.api.operation import Call, Operation
 from gateway.http.api.pagination import Page, PageQuery, paginate
-from gateway.http.api.text_fields import LINE_MAX, check_line
 from gateway.http.routes.runs import Cancelled
 from gateway.records import Session
 from gateway.service import Service

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Meta
 
 from gateway.errors import BadRequest, Conflict
+from gateway.http.api.decoding import LINE_MAX, check_line
 from gateway.http.api.operation import Call, Operation, Raw
 from gateway.http.api.pagination import Page, PageQuery, paginate
-from gateway.http.api.text_fields import LINE_MAX, check_line
 from gateway.records import Session, Snapshot
 from gateway.service import Service
 from gateway.sessions.snapshots import Diff

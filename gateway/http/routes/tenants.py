@@ -8,9 +8,9 @@ import msgspec
 
 from gateway.http.api.admission import Admission
 from gateway.http.api.authentication import Authenticator
+from gateway.http.api.decoding import check_line
 from gateway.http.api.operation import Call, Operation
 from gateway.http.api.pagination import Page, PageQuery, paginate
-from gateway.http.api.text_fields import check_line
 from gateway.records import Principal, Quotas, Role, Tenant, Token
 from gateway.service import Service
 from gateway.stores.stored import Usage
