@@ -54,7 +54,7 @@ def test_whoever_asked_is_told_why_they_cannot_approve(desk: Desk) -> None:
     desk.run("tools.write_text(path='/workspace/report.txt', text='42')")
     page.get_by_role("link", name="Go to approvals").click()
     page.get_by_role("button", name="Approve").click()
-    expect(page.get_by_role("alert")).to_contain_text("whoever asks cannot approve")
+    expect(page.get_by_role("alert")).to_contain_text("a caller cannot approve its own request")
     expect(page.get_by_role("alert")).to_contain_text("somebody of finance must decide")
 
 
