@@ -4,12 +4,13 @@ Rules: such a call is decided like any other of the session, but belongs to no r
 writes with `write_text` is one of its changes, like what it writes into its own copy of the files: it is stored only if the hook
 succeeded.
 
-Does not know: how hooks are run (`gateway.hooks.worker_jobs`).
+Does not know: how hooks are run (`gateway.hooks.executors.programs`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.audit.buffer import AuditBuffer
@@ -23,16 +24,14 @@ from sandbox.workers.interface import CallReply, FileChanges, OnCall
 ACTOR: Final = "hook"
 
 
+@dataclass(eq=False)
 class HookCalls:
     """`find_gate` gives the policy in force for a session."""
 
-    def __init__(
-        self, calls: Calls, audit: AuditBuffer, find_gate: Callable[[Session], Awaitable[Gate]], clock_ms: Callable[[], int]
-    ) -> None:
-        self._calls = calls
-        self._audit = audit
-        self._find_gate = find_gate
-        self._clock_ms = clock_ms
+    _calls: Calls
+    _audit: AuditBuffer
+    _find_gate: Callable[[Session], Awaitable[Gate]]
+    _clock_ms: Callable[[], int]
 
     def open(self, session: Session, names: Sequence[str]) -> tuple[list[Capability], OnCall, list[FileChanges]]:
         """The capabilities, what answers calls of them, and the list that receives the files they write."""

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -33,12 +34,12 @@ ANCESTORS_MAX: Final = 64
 _log = logging.getLogger("hatchway.sessions")
 
 
+@dataclass(eq=False)
 class Persistence:
-    def __init__(self, store: Store, seals: Seals, lives: LiveSessions, clock_ms: Callable[[], int]) -> None:
-        self._store = store
-        self._seals = seals
-        self._lives = lives
-        self._clock_ms = clock_ms
+    _store: Store
+    _seals: Seals
+    _lives: LiveSessions
+    _clock_ms: Callable[[], int]
 
     async def find_base(self, live: Live) -> str | None:
         """The snapshot a durable session's next difference builds on; None when it is time for a whole one."""
@@ -88,45 +89,25 @@ class Persistence:
             page = await self._store.snapshots(record.tenant, record.id, limit=200)
             older = [one.id for one in page.items if one.kind in ("run", "idle")]
         sealed = await self._seals.seal(record.tenant, frozen.pack)
-        snapshot = Snapshot(
-            id=frozen.id,
-            tenant=record.tenant,
-            session_id=record.id,
-            parent=record.head,
-            base=frozen.base,
-            depth=depth,
-            kind=kind,
-            language=record.language,
-            size_bytes=len(sealed),
-            free_bytes=frozen.free_bytes,
-            created_at=now,
-        )
-        return PutSnapshot(snapshot=snapshot, pack=sealed), [DeleteSnapshot(id=one) for one in older]
+        more: dict[str, Any] = {"parent": record.head, "base": frozen.base, "depth": depth, "free_bytes": frozen.free_bytes}
+        put = describe_snapshot(record, frozen.id, sealed, kind, now=now, **more)
+        return put, [DeleteSnapshot(id=one) for one in older]
 
 
 def describe_snapshot(
-    record: Session,
-    snapshot_id: str,
-    sealed: bytes,
-    *,
-    now: int,
-    parent: str | None,
-    kind: Literal["saved", "template"] = "saved",
-    label: str = "",
-    free_bytes: int = 0,
+    record: Session, snapshot_id: str, sealed: bytes, kind: Any, *, now: int, label: str = "", **more: Any
 ) -> PutSnapshot:
-    """The session's heap, whole, as a snapshot that is retained."""
+    """Something of the session, sealed, as a snapshot. `more` are fields of `Snapshot`."""
     snapshot = Snapshot(
         id=snapshot_id,
         tenant=record.tenant,
         session_id=record.id,
-        parent=parent,
         kind=kind,
         label=label[:200],
         language=record.language,
         size_bytes=len(sealed),
-        free_bytes=free_bytes,
         created_at=now,
+        **more,
     )
     return PutSnapshot(snapshot=snapshot, pack=sealed)
 
