@@ -55,11 +55,10 @@ from gateway.registry.registries import open_registries
 from gateway.runners.provider_table import RunnerSettings
 from gateway.runners.stored_runners import open_runners
 from gateway.runs.approvals import Approvals
-from gateway.runs.calls import Calls
+from gateway.runs.calls import Calls, HookCalls
 from gateway.runs.cancellation import ActiveRuns
 from gateway.runs.completion import Completion
 from gateway.runs.execution import Programs
-from gateway.runs.hook_calls import HookCalls
 from gateway.runs.resumption import Resumption
 from gateway.runs.run_hooks import RunHooks
 from gateway.runs.runs import Runs
@@ -69,8 +68,7 @@ from gateway.runs.suspension import Suspension
 from gateway.sessions.eviction import Eviction
 from gateway.sessions.live import LiveSessions
 from gateway.sessions.opening import SessionOpener
-from gateway.sessions.persistence import Persistence
-from gateway.sessions.sealing import Seals
+from gateway.sessions.persistence import Persistence, Seals
 from gateway.sessions.sessions import Sessions
 from gateway.sessions.snapshots import Snapshots
 from gateway.stores.factory import open_store

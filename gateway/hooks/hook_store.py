@@ -219,7 +219,7 @@ class HookStore:
         found: list[ProgramInfo] = []
         while True:
             page = await self._store.entries(tenant, PROGRAM, after=after, limit=min(PROGRAMS_AT_ONCE, limit - len(found)))
-            found += [_info(one) for one in page.items]
+            found += [ProgramInfo(name=one.id, size_bytes=len(_program_of(one)), updated_at=one.updated_at) for one in page.items]
             after = page.next
             if after is None or len(found) >= limit:
                 return found, after
@@ -292,10 +292,6 @@ class HookStore:
 
 def _program_of(entry: RegistryEntry) -> bytes:
     return base64.b64decode(entry.body["base64"])
-
-
-def _info(entry: RegistryEntry) -> ProgramInfo:
-    return ProgramInfo(name=entry.id, size_bytes=len(_program_of(entry)), updated_at=entry.updated_at)
 
 
 @dataclass(eq=False)

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
+from gateway.audit.buffer import AuditBuffer
 from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.invocation import ToolCall, bounded, make, prepare, rewrite
 from gateway.capabilities.sources import Caller
@@ -43,6 +44,7 @@ from sandbox.workers.interface import CallReply, FileChanges, OnCall
 _log = logging.getLogger("hatchway.calls")
 NOTED_MAX: Final = 1000
 """Audit records of one run that are held in memory."""
+HOOK_ACTOR: Final = "hook"
 _WARNINGS_MAX: Final = 20
 """Of hooks, in one run; the audit has them all."""
 
@@ -257,6 +259,36 @@ class Calls:
             status="approval_pending" if reply.suspended else reply.error.code if reply.error else "ok",
             duration_ms=duration_ms,
         )
+
+
+@dataclass(eq=False)
+class HookCalls:
+    """What a hook's program may call: the capabilities that its policy lists under `uses`. `find_gate` gives the policy in force.
+
+    Such a call is decided like any other of the session, but belongs to no run: it cannot wait for an approval. What a hook
+    writes with `write_text` is one of its changes, like what it writes into its own copy of the files."""
+
+    _calls: Calls
+    _audit: AuditBuffer
+    _find_gate: Callable[[Session], Awaitable[Gate]]
+    _clock_ms: Callable[[], int]
+
+    def open(self, session: Session, names: Sequence[str]) -> tuple[list[Capability], OnCall, list[FileChanges]]:
+        """The capabilities, what answers calls of them, and the list that receives the files they write."""
+        tools = [tool for tool in self._calls.tools(session.tenant) if tool.name in names]
+        principal = Principal(tenant=session.tenant, role="runner", user=HOOK_ACTOR)
+        left: list[FileChanges] = []
+
+        def note(kind: str, subject: str, **told: Any) -> None:
+            record = AppendAudit(at=self._clock_ms(), kind=kind, actor=HOOK_ACTOR, subject=subject, data=told)
+            self._audit.note(session.tenant, record)
+
+        async def answer(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
+            gate = await self._find_gate(session)
+            context = CallContext(principal=principal, session=session, run_id=None, gate=gate, note=note, left=left)
+            return await self._calls.answering(context)(name, args, kwargs)
+
+        return tools, answer, left
 
 
 def add_warnings(told: list[Diagnostic], fired: Fired) -> None:

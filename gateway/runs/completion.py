@@ -27,8 +27,7 @@ from gateway.runs.run_hooks import RunHooks
 from gateway.runs.suspension import Suspension
 from gateway.runs.turn import Turn
 from gateway.sessions.opening import report_restart
-from gateway.sessions.persistence import Persistence, audit_snapshot, describe_snapshot, find_origin
-from gateway.sessions.sealing import Seals
+from gateway.sessions.persistence import Persistence, Seals, audit_snapshot, describe_snapshot, find_origin
 from gateway.sessions.sessions import Sessions
 from gateway.sessions.store_changes import to_store_changes
 from gateway.shielding import run_to_completion

@@ -18,7 +18,7 @@ from typing import Final
 from gateway.errors import BadRequest, missing
 from gateway.records import Session, Snapshot
 from gateway.sessions.live import Live
-from gateway.sessions.sealing import Seals
+from gateway.sessions.persistence import Seals
 from gateway.sessions.store_changes import to_file_name, to_store_changes
 from gateway.stores.store import Store
 from gateway.stores.stored import StoredFile

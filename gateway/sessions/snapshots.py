@@ -21,8 +21,7 @@ from gateway.errors import BadRequest, Conflict, GatewayError
 from gateway.ids import uuid7
 from gateway.records import Principal, Record, RegistryEntry, Session, Snapshot
 from gateway.sessions.opening import get_snapshot
-from gateway.sessions.persistence import audit_snapshot, describe_snapshot, find_origin
-from gateway.sessions.sealing import Seals
+from gateway.sessions.persistence import Seals, audit_snapshot, describe_snapshot, find_origin
 from gateway.sessions.sessions import CreateSession, Sessions
 from gateway.stores.changes import (
     ABSENT,
