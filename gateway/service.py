@@ -18,7 +18,6 @@ import contextlib
 import functools
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,10 +36,10 @@ from gateway.events import Feeds, Listeners
 from gateway.files.files import Files
 from gateway.files.governed_files import GovernedFiles
 from gateway.files.values import Values
+from gateway.hooks.executors.programs import RunAside, WorkerForks
+from gateway.hooks.executors.webhooks import FindKey
 from gateway.hooks.hook_store import HookStore
-from gateway.hooks.jobs import Forks
 from gateway.hooks.session_hooks import SessionHooks
-from gateway.hooks.worker_jobs import WorkerForks
 from gateway.lifecycle.default_policy import DefaultPolicy
 from gateway.lifecycle.maintenance import Maintenance
 from gateway.lifecycle.metrics import Tally
@@ -56,11 +55,10 @@ from gateway.registry.registries import open_registries
 from gateway.runners.provider_table import RunnerSettings
 from gateway.runners.stored_runners import open_runners
 from gateway.runs.approvals import Approvals
-from gateway.runs.calls import Calls
+from gateway.runs.calls import Calls, HookCalls
 from gateway.runs.cancellation import ActiveRuns
 from gateway.runs.completion import Completion
 from gateway.runs.execution import Programs
-from gateway.runs.hook_calls import HookCalls
 from gateway.runs.resumption import Resumption
 from gateway.runs.run_hooks import RunHooks
 from gateway.runs.runs import Runs
@@ -70,11 +68,9 @@ from gateway.runs.suspension import Suspension
 from gateway.sessions.eviction import Eviction
 from gateway.sessions.live import LiveSessions
 from gateway.sessions.opening import SessionOpener
-from gateway.sessions.persistence import Persistence
-from gateway.sessions.sealing import Seals
+from gateway.sessions.persistence import Persistence, Seals
 from gateway.sessions.sessions import Sessions
 from gateway.sessions.snapshots import Snapshots
-from gateway.stores.expiry import Retention
 from gateway.stores.factory import open_store
 from gateway.stores.store import Store
 from gateway.tenants.tenants import Tenancy, issue_first_token
@@ -87,37 +83,6 @@ _INTERRUPT_SECONDS: Final = 5.0
 """For interrupted runs to end and be stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What the operator has set. `policy` is the default policy's file, "" for the one that comes with Hatchway; `runners`
-    say where else programs may run; `pods` is the folder of registered runtimes."""
-
-    policy: str = ""
-    slots: int = 0
-    live_max: int = 500
-    idle_ms: int = 900_000
-    durable: bool = False
-    retention: Retention = field(default_factory=Retention)
-    runners: RunnerSettings = field(default_factory=RunnerSettings)
-    pods: Path | None = None
-
-    @classmethod
-    def of(cls, configuration: Configuration) -> Settings:
-        return cls(
-            policy=configuration.policy,
-            slots=configuration.run_slots,
-            live_max=configuration.sessions_live_max,
-            idle_ms=configuration.session_idle_ms,
-            durable=configuration.durable_sessions == "always",
-            retention=read_rules(configuration),
-            runners=RunnerSettings.read(configuration),
-            pods=Path(configuration.registry_pods) if configuration.registry_pods else None,
-        )
-
-    def find_pods(self, tenant: str) -> tuple[str, Path] | None:
-        return (str(self.pods / tenant), self.pods / tenant) if self.pods is not None else None
-
-
 class Service:
     """Everything the gateway does, without HTTP."""
 
@@ -126,14 +91,15 @@ class Service:
         store: Store,
         workers: Workers,
         keys: Keys,
-        settings: Settings = Settings(),
+        configuration: Configuration = Configuration(),
         *,
         egress: Egress | None = None,
         base: tuple[str, str] | None = None,
         master: MasterKey | None = None,
         readiness: ReadinessPort = NothingToPrepare(),
     ) -> None:
-        self.store, self.workers, self.keys, self.settings, self.readiness = store, workers, keys, settings, readiness
+        self.store, self.workers, self.keys, self.readiness = store, workers, keys, readiness
+        self.configuration = configuration
         self.clock, self.listeners = SteadyClock(), Listeners()
         self.catalogue, self.egress = Catalogue(), egress or Egress()
         self._servers: list[ServerSource] = []
@@ -141,9 +107,9 @@ class Service:
         self.audit, self.audit_log = AuditBuffer(store), AuditLog(store)
         self.policies = Policies(store, nothing(), audit=self.audit, compiler=Compiler(), base=base, clock_ms=now)
         self.vault = Vault(store, master or keys, now)
-        self.hooks = HookStore(store, self._fork, self.egress, self.vault.signing_keys, self._gate_webhooks, now)
+        self.hooks = HookStore(store, self._fork, self.egress, self._find_key, self._gate_webhooks, now)
         self.session_hooks = SessionHooks(self.hooks, self.audit, now)
-        self.default = DefaultPolicy(settings.policy, self.policies, self.hooks, self.catalogue)
+        self.default = DefaultPolicy(configuration.policy, self.policies, self.hooks, self.catalogue)
         self._construct_sessions()
         self._construct_runs()
         self.files = Files(store, now)
@@ -154,21 +120,22 @@ class Service:
         self.deployments = Deployments(self.policies, self.catalogue.tools)
         submit = functools.partial(self.session_hooks.submit_prompt, self.sessions)
         self.registry = open_registries(
-            store, self.sessions, self.runs, self.vault, self.egress, now, pods=settings.find_pods, submit=submit
+            store, self.sessions, self.runs, self.vault, self.egress, now, pods=self._find_pods, submit=submit
         )
-        self.runners = open_runners(store, self.vault, self.egress, keys, now, settings.runners)
+        self.runners = open_runners(store, self.vault, self.egress, keys, now, RunnerSettings.read(configuration))
         self.tally = self._construct_tally()
-        self.upkeep = Upkeep(store, self.sessions, self.registry, self.policies, now, settings.retention, self.listeners)
+        retention = read_rules(configuration)
+        self.upkeep = Upkeep(store, self.sessions, self.registry, self.policies, now, retention, self.listeners)
         self.maintenance = Maintenance(
             store, self.eviction, self.policies, self.approvals, self.resumption, self.upkeep, self.tally, self.clock
         )
 
     def _construct_sessions(self) -> None:
-        store, workers, settings, now = self.store, self.workers, self.settings, self.clock.now_ms
+        store, workers, configuration, now = self.store, self.workers, self.configuration, self.clock.now_ms
         self.seals = Seals(store, self.keys)
-        lives = LiveSessions(settings.live_max)
+        lives = LiveSessions(configuration.sessions_live_max)
         self.persistence = Persistence(store, self.seals, lives, now)
-        self.eviction = Eviction(lives, workers, self.persistence, settings.idle_ms)
+        self.eviction = Eviction(lives, workers, self.persistence, configuration.session_idle_ms)
         self.sessions = Sessions(
             store,
             workers,
@@ -179,13 +146,13 @@ class Service:
             self.catalogue.tools,
             self.session_hooks,
             now,
-            settings.durable,
+            configuration.durable_sessions == "always",
         )
         self.snapshots = Snapshots(store, self.sessions, self.seals, now)
 
     def _construct_runs(self) -> None:
         store, sessions, now = self.store, self.sessions, self.clock.now_ms
-        self.scheduler = Scheduler(self.settings.slots or 4 * (os.cpu_count() or 1))
+        self.scheduler = Scheduler(self.configuration.run_slots or 4 * (os.cpu_count() or 1))
         self.approvals = Approvals(store, now)
         self.calls = Calls(self.catalogue, self.approvals, self.hooks, store)
         self.hook_calls = HookCalls(self.calls, self.audit, self._find_gate, now)
@@ -230,9 +197,17 @@ class Service:
         self.store.observe(tally.written)
         return tally
 
-    def _fork(self, session: Session) -> Forks:
+    def _fork(self, session: Session) -> RunAside:
         """A hook's programs run in the session's worker, and may call what the policy lists: those calls fire hooks in turn."""
-        return WorkerForks(functools.partial(self.workers.of, session.tenant), functools.partial(self.hook_calls.open, session))
+        uses = functools.partial(self.hook_calls.open, session)
+        return WorkerForks(functools.partial(self.workers.of, session.tenant), uses).run
+
+    def _find_key(self, tenant: str) -> FindKey:
+        return self.vault.signing_keys(tenant).key
+
+    def _find_pods(self, tenant: str) -> tuple[str, Path] | None:
+        pods = self.configuration.registry_pods
+        return (f"{pods}/{tenant}", Path(pods, tenant)) if pods else None
 
     async def _find_gate(self, session: Session) -> Gate:
         return await self.policies.gate(await self.sessions.tenant(session.tenant), session)
@@ -259,7 +234,7 @@ class Service:
             store,
             workers,
             keys,
-            Settings.of(configuration),
+            configuration,
             egress=make_egress(equipment),
             base=await asyncio.to_thread(load_base, configuration.policy_base),
             master=choose_master(keys, os.environ),

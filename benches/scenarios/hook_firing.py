@@ -41,13 +41,13 @@ class _Firing:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
         from gateway.hooks.executors import Executors
+        from gateway.hooks.executors.programs import WorkerForks
         from gateway.hooks.specs import check_specs
-        from gateway.hooks.worker_jobs import WorkerForks
 
         self.loop = loop
         self._workers = workers
         self._worker = loop.run_until_complete(self._open())
-        self._executors: Executors = Executors(forks=WorkerForks(self._of))
+        self._executors: Executors = Executors(run_aside=WorkerForks(self._of).run)
         executor = {"type": "bash", "command": _PROGRAM}
         self._hooks = check_specs([{"event": "pre_tool_use", "matcher": {"tool_name_glob": "db.*"}, "executor": executor}])
 
@@ -70,7 +70,7 @@ class _Firing:
         from gateway.hooks.payloads import Occasion
 
         data = {"tool_name": "db.query", "tool_call_id": "c1", "arguments": {"table": "orders", "rows": 10}}
-        return fire(Occasion(event=HookEvent.PRE_TOOL_USE, session_id="bench", data=data), self._hooks, self._executors)
+        return fire(Occasion(event=HookEvent.PRE_TOOL_USE, session_id="bench", data=data), self._hooks, self._executors.run)
 
     def once(self) -> float:
         """What one firing takes, in milliseconds."""

@@ -2,9 +2,9 @@
 
 In reading order: `events` (which there are, and what each may do), `specs` (what a hook is), `matchers` (when it fires),
 `payloads` (what it is told), `outputs` (what it answers), `merging` (what an answer does), `firing` (the one function that
-shows the whole way), `executors` (how hooks are run), `jobs` (the port to sandboxes), `worker_jobs` (that port on a worker),
-`wasm_inspection` and `wasm_compiler` (tenants' wasm), `hook_store` (which hooks a tenant has, and how an event reaches them),
-`session_hooks` (hooks of a session's start and end, and of the end of a turn).
+shows the whole way), `executors` (how hooks are run: in sandboxes, or by web services), `wasm_inspection` and `wasm_compiler`
+(tenants' wasm), `hook_store` (which hooks a tenant has, and how an event reaches them), `session_hooks` (hooks of a session's
+start and end, and of the end of a turn).
 
 Errors of this package:
 

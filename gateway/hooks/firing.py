@@ -3,7 +3,7 @@
 Rules: hooks run one after another, in the order given; each sees what the ones before it rewrote, and so does its matcher.
 The first block wins and ends the firing; rewrites made before it stay. A hook that fails is decided by its own `on_error`,
 visibly: every outcome is returned, for the audit. THREAT[TM-HOOK-007]: after every rewrite of something that will be done,
-the gate (the policy) is asked again; a gate that fails has refused. Files that hooks wrote are in `changes` if the hook
+the policy is asked again (`recheck`); a check that fails has refused. Files that hooks wrote are in `changes` if the hook
 succeeded; the caller applies them. Does not know: where sessions live, what a policy is.
 """
 
@@ -11,18 +11,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Literal
 
 import msgspec
 
 from gateway.clock import now_ms
 from gateway.hooks.events import AFTER_EVENTS, BLOCKABLE_EVENTS, LIFECYCLE_EVENTS, HookEvent
-from gateway.hooks.executors.ports import ExecutorOpts, Ran
-from gateway.hooks.jobs import Changes, to_worker
 from gateway.hooks.matchers import Match, is_muted, match
 from gateway.hooks.merging import BadPatch, apply_patch, withhold
-from gateway.hooks.outputs import Allow, Block, Error, Mutate, timed_out
+from gateway.hooks.outputs import Allow, Block, Error, Mutate, Ran, timed_out
 from gateway.hooks.payloads import HookPayload, Occasion, make_payload
 from gateway.hooks.specs import UserHookSpec
 from sandbox.wire import Diagnostic, Severity
@@ -35,26 +33,17 @@ _SHOWN_CHARACTERS: Final = 500
 
 Effect = Literal["continued", "rewrote", "blocked", "withheld", "ignored", "failed_open", "warned", "denied"]
 """What an answer did. `ignored`: the event cannot be blocked or rewritten. `failed_open`: it failed and `on_error` is allow.
-`denied`: the gate refused what it had rewritten."""
+`denied`: the policy refused what it had rewritten."""
 
 
-class Runs(Protocol):
-    """What runs hooks: `Executors`, or something around them."""
-
-    async def run(
-        self, spec: UserHookSpec, payload: HookPayload, opts: ExecutorOpts, changes: tuple[Changes, ...] = ()
-    ) -> Ran: ...
-
-
-class Gate(Protocol):
-    """Decides again about something a hook rewrote."""
-
-    async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
-        """None if it may still happen, or the reason why not."""
+RunHook = Callable[[UserHookSpec, HookPayload, tuple[FileChanges, ...]], Awaitable[Ran]]
+"""Runs one hook: `Executors.run`, or something around it."""
+Recheck = Callable[[Mapping[str, Any]], str | None]
+"""Decides again about something a hook rewrote: None if it may still happen, or the reason why not."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """One hook's part, for the audit. `reason` is a block's reason, an error's message or the gate's refusal."""
+    """One hook's part, for the audit. `reason` is a block's reason, an error's message or the policy's refusal."""
 
     hook_id: str
     event: HookEvent
@@ -81,11 +70,7 @@ class Fired(msgspec.Struct, frozen=True, kw_only=True):
     user_messages: tuple[str, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
-    changes: tuple[Changes, ...] = ()
-
-    def list_files(self) -> list[FileChanges]:
-        """The files that hooks wrote, as workers and the store name them."""
-        return [to_worker(changes) for changes in self.changes]
+    changes: tuple[FileChanges, ...] = ()
 
 
 def warnings(fired: Fired) -> list[Diagnostic]:
@@ -118,8 +103,8 @@ class Step(msgspec.Struct, frozen=True):
 async def fire(
     occasion: Occasion,
     hooks: Sequence[UserHookSpec],
-    executors: Runs,
-    gate: Gate | None = None,
+    run: RunHook,
+    recheck: Recheck | None = None,
     *,
     muted: tuple[str, ...] = (),
     clock_ms: Callable[[], int] = now_ms,
@@ -132,10 +117,10 @@ async def fire(
             fired = msgspec.structs.replace(fired, skipped=(*fired.skipped, (spec.id, found.why)))
             continue
         started_ns = time.perf_counter_ns()
-        ran = await _run(spec, occasion, fired, executors, clock_ms())
+        ran = await _run(spec, occasion, fired, run, clock_ms())
         step = judge(spec, event, fired.data, ran)
-        if step.effect == "rewrote" and event in BLOCKABLE_EVENTS and gate is not None:
-            step = await _ask_again(gate, event, step)
+        if step.effect == "rewrote" and event in BLOCKABLE_EVENTS and recheck is not None:
+            step = _ask_again(recheck, step)
         fired = _add(fired, spec, ran, step, (time.perf_counter_ns() - started_ns) / 1e6)
         if fired.blocked is not None:
             break
@@ -151,12 +136,12 @@ def is_due(spec: UserHookSpec, event: HookEvent, data: Mapping[str, Any], muted:
     return match(spec.matcher, event, data)
 
 
-async def _run(spec: UserHookSpec, occasion: Occasion, fired: Fired, executors: Runs, now_ms: int) -> Ran:
+async def _run(spec: UserHookSpec, occasion: Occasion, fired: Fired, run: RunHook, now_ms: int) -> Ran:
     payload = make_payload(occasion, spec.id, fired.data, now_ms)
     grace = _GRACE_SECONDS + (_COMPILE_SECONDS if spec.executor.type == "wasm" else 0)
     try:
         async with asyncio.timeout(spec.timeout_ms / 1000 + grace):
-            return await executors.run(spec, payload, ExecutorOpts(spec.timeout_ms), fired.changes)
+            return await run(spec, payload, fired.changes)
     except TimeoutError:
         return Ran(timed_out(spec.timeout_ms))
 
@@ -188,9 +173,9 @@ def _failed(spec: UserHookSpec, event: HookEvent, data: Mapping[str, Any], messa
     return Step("warned", data, message)
 
 
-async def _ask_again(gate: Gate, event: HookEvent, step: Step) -> Step:
+def _ask_again(recheck: Recheck, step: Step) -> Step:
     try:
-        refusal = await gate.check(event, step.data)
+        refusal = recheck(step.data)
     except Exception:
         refusal = "the policy could not judge what the hook rewrote"
     return step if refusal is None else Step("denied", step.data, refusal)
@@ -216,7 +201,7 @@ def _add(fired: Fired, spec: UserHookSpec, ran: Ran, step: Step, duration_ms: fl
         duration_ms=round(duration_ms, 3),
         attempts=ran.attempts,
         stderr=_shown(ran.stderr) or "",
-        changed_files=len(ran.changes.files) if succeeded else 0,
+        changed_files=sum(file.kind == "file" for file in ran.changes.written) if succeeded else 0,
     )
     return Fired(
         event=fired.event,

@@ -15,17 +15,19 @@ import base64
 import functools
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
 from gateway.clock import now_ms
+from gateway.egress import Decide, Egress
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, Unprocessable, missing
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
-from gateway.hooks.executors.ports import Decide, Egress, SigningKeys
-from gateway.hooks.firing import Fired, Gate, fire
-from gateway.hooks.jobs import Forks
+from gateway.hooks.executors.programs import RunAside
+from gateway.hooks.executors.webhooks import FindKey
+from gateway.hooks.firing import Fired, Recheck, fire
 from gateway.hooks.matchers import is_muted
 from gateway.hooks.payloads import Occasion
 from gateway.hooks.specs import (
@@ -67,15 +69,30 @@ class ProgramInfo(Record, frozen=True, kw_only=True):
     updated_at: int
 
 
+@dataclass(eq=False, slots=True)
 class _Read:
     """What was read of a tenant. INVARIANT: every change drops this object, so that what was read before the change and arrives
     after it is cached nowhere."""
 
-    __slots__ = ("muted", "specs")
+    specs: tuple[UserHookSpec, ...] | None = None
+    muted: tuple[str, ...] | None = None
+
+
+class _Kept:
+    """Programs that were read lately, bounded in bytes; the oldest is dropped first."""
 
     def __init__(self) -> None:
-        self.specs: tuple[UserHookSpec, ...] | None = None
-        self.muted: tuple[str, ...] | None = None
+        self._bytes = 0
+        self._found: dict[object, bytes] = {}
+
+    def get(self, key: object) -> bytes | None:
+        return self._found.get(key)
+
+    def put(self, key: object, program: bytes) -> None:
+        self._bytes += len(program) - len(self._found.get(key, b""))
+        self._found[key] = program
+        while self._bytes > KEPT_BYTES_MAX or len(self._found) > KEPT_MAX:
+            self._bytes -= len(self._found.pop(next(iter(self._found))))
 
 
 class Blocked(Forbidden):
@@ -87,29 +104,21 @@ class Blocked(Forbidden):
         self.fired = fired
 
 
+@dataclass(eq=False)
 class HookStore:
     """`connecting` gives the policy's decision on where a tenant's own webhooks may connect; a policy's own need none."""
 
-    def __init__(
-        self,
-        store: Store,
-        forks: Callable[[Session], Forks],
-        egress: Egress | None = None,
-        keys: Callable[[str], SigningKeys] | None = None,
-        connecting: Callable[[Session], Awaitable[Decide]] | None = None,
-        clock_ms: Callable[[], int] = now_ms,
-    ) -> None:
-        self._store = store
-        self._forks = forks
-        self._egress = egress
-        self._keys = keys
-        self._connecting = connecting
-        self._clock_ms = clock_ms
-        self._read: dict[str, _Read] = {}
-        self._kept = _Kept()
-        self._defaults: dict[str, Mapping[str, bytes]] = {}
-        self._changing = asyncio.Lock()
-        """Held while a write depends on what is stored."""
+    _store: Store
+    _run_aside: Callable[[Session], RunAside]
+    _egress: Egress | None = None
+    _find_key: Callable[[str], FindKey] | None = None
+    _connecting: Callable[[Session], Awaitable[Decide]] | None = None
+    _clock_ms: Callable[[], int] = now_ms
+    _read: dict[str, _Read] = field(default_factory=dict)
+    _kept: _Kept = field(default_factory=_Kept)
+    _defaults: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
+    _changing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a write depends on what is stored."""
 
     def use_default(self, digest: str, programs: Mapping[str, bytes]) -> None:
         """The operator's default policy, which no tenant's store has: its hooks' programs."""
@@ -210,7 +219,7 @@ class HookStore:
         found: list[ProgramInfo] = []
         while True:
             page = await self._store.entries(tenant, PROGRAM, after=after, limit=min(PROGRAMS_AT_ONCE, limit - len(found)))
-            found += [_info(one) for one in page.items]
+            found += [ProgramInfo(name=one.id, size_bytes=len(_program_of(one)), updated_at=one.updated_at) for one in page.items]
             after = page.next
             if after is None or len(found) >= limit:
                 return found, after
@@ -248,7 +257,7 @@ class HookStore:
         *,
         note: Note,
         target: str | None = None,
-        gate: Gate | None = None,
+        recheck: Recheck | None = None,
         run_id: str | None = None,
     ) -> Fired:
         """Tell every hook of the event. `listed` are the policy's; `target` is the capability it decided about."""
@@ -257,16 +266,16 @@ class HookStore:
         if not own and not due:
             return Fired(event=event, data=data)
         executors = Executors(
-            forks=self._forks(session),
-            programs=_Programs(self._store, session, self._read_of(session.tenant), self._kept, self._defaults),
+            run_aside=self._run_aside(session),
+            load_program=_Programs(self._store, session, self._read_of(session.tenant), self._kept, self._defaults).load,
             egress=self._egress,
-            keys=self._keys(session.tenant) if self._keys else None,
+            find_key=self._find_key(session.tenant) if self._find_key else None,
             connecting=functools.partial(self._connecting, session) if self._connecting else None,
         )
         agent = session.facts.get("agent_id")
         occasion = Occasion(event=event, session_id=session.id, data=data, turn_id=run_id, org_id=session.tenant, agent_id=agent)
         fired = await fire(
-            occasion, [*due, *own], executors, gate, muted=await self.muted(session.tenant), clock_ms=self._clock_ms
+            occasion, [*due, *own], executors.run, recheck, muted=await self.muted(session.tenant), clock_ms=self._clock_ms
         )
         for one in fired.outcomes:
             note("hook", one.hook_id, session=session.id, outcome=msgspec.to_builtins(one))
@@ -276,7 +285,7 @@ class HookStore:
 
     async def store_files(self, session: Session, fired: Fired) -> list[FileChanges]:
         """Store what the hooks that succeeded wrote; the live session must still be told."""
-        left, now = fired.list_files(), self._clock_ms()
+        left, now = list(fired.changes), self._clock_ms()
         await self._store.write(session.tenant, [change for files in left for change in to_store_changes(session.id, files, now)])
         return left
 
@@ -285,40 +294,16 @@ def _program_of(entry: RegistryEntry) -> bytes:
     return base64.b64decode(entry.body["base64"])
 
 
-def _info(entry: RegistryEntry) -> ProgramInfo:
-    return ProgramInfo(name=entry.id, size_bytes=len(_program_of(entry)), updated_at=entry.updated_at)
-
-
-class _Kept:
-    """Programs that were read lately, bounded in bytes; the oldest is dropped first."""
-
-    def __init__(self) -> None:
-        self._bytes = 0
-        self._found: dict[object, bytes] = {}
-
-    def get(self, key: object) -> bytes | None:
-        return self._found.get(key)
-
-    def put(self, key: object, program: bytes) -> None:
-        self._bytes += len(program) - len(self._found.get(key, b""))
-        self._found[key] = program
-        while self._bytes > KEPT_BYTES_MAX or len(self._found) > KEPT_MAX:
-            self._bytes -= len(self._found.pop(next(iter(self._found))))
-
-
+@dataclass(eq=False)
 class _Programs:
     """Stored programs, of the session's policy or the tenant's own. INVARIANT: a stored policy's never change (`Policies`
     guarantees that); the tenant's own are cached under what was read of it (`_Read`), which is dropped when one is put."""
 
-    def __init__(
-        self, store: Store, session: Session, read: _Read, kept: _Kept, defaults: Mapping[str, Mapping[str, bytes]]
-    ) -> None:
-        self._store = store
-        self._pins = Pins(store)
-        self._session = session
-        self._read = read
-        self._kept = kept
-        self._defaults = defaults
+    _store: Store
+    _session: Session
+    _read: _Read
+    _kept: _Kept
+    _defaults: Mapping[str, Mapping[str, bytes]]
 
     async def load(self, source: str, name: str) -> bytes | None:
         session = self._session
@@ -340,7 +325,7 @@ class _Programs:
             return self._defaults[digest].get(name)
         stored = await self._store.policy(tenant, digest)
         if stored is None:
-            return await self._pins.program(tenant, digest, name)
+            return await Pins(self._store).program(tenant, digest, name)
         text = stored.sources.get(name)
         if text is None:
             return None

@@ -156,6 +156,3 @@ def is_muted(hook_id: str, muted: tuple[str, ...]) -> bool:
 @functools.lru_cache(maxsize=256)
 def _mute_pattern(glob: str) -> Any:
     return compile_regex(".*".join(re2.escape(part) for part in glob.split("*")))
-
-
-__all__ = ["PATTERN_BYTES_MAX", "Match", "Matcher", "find_mistakes", "is_muted", "match"]

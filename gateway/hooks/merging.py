@@ -11,9 +11,16 @@ is the hook's error. Data is never changed in place: what earlier hooks saw stay
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from gateway.hooks.events import AFTER_EVENTS, HookEvent
+
+_MERGED: Final = {HookEvent.PRE_TOOL_USE: ("arguments",), HookEvent.BEFORE_RUN: ("inputs",)}
+_REPLACED: Final = {
+    HookEvent.USER_PROMPT_SUBMIT: ("message",),
+    HookEvent.BEFORE_RUN: ("code",),
+    HookEvent.AFTER_RUN: ("stdout", "stderr", "error"),
+}
 
 
 class BadPatch(ValueError):
@@ -25,23 +32,25 @@ def apply_patch(event: HookEvent, data: Mapping[str, Any], patch: Any) -> dict[s
     if not isinstance(patch, Mapping):
         raise BadPatch("hook patch must be an object")
     merged = dict(data)
-    if event is HookEvent.PRE_TOOL_USE:
-        _merge_object(merged, patch, "arguments")
-    elif event is HookEvent.POST_TOOL_USE:
+    if event is HookEvent.POST_TOOL_USE:
         _replace_outcome(merged, patch)
-    elif event is HookEvent.USER_PROMPT_SUBMIT:
-        _replace_text(merged, patch, "message")
-    elif event is HookEvent.BEFORE_RUN:
-        _replace_text(merged, patch, "code")
-        _merge_object(merged, patch, "inputs")
-    elif event is HookEvent.AFTER_RUN:
-        _replace_text(merged, patch, "stdout")
-        _replace_text(merged, patch, "stderr")
-        if data.get("error") is not None:
-            _replace_text(merged, patch, "error")
-        if "result" in patch:
-            merged["result"] = patch["result"]
+    for name in _MERGED.get(event, ()):
+        if (change := _read(patch, name, Mapping, "an object")) is not None:
+            before = merged.get(name)
+            merged[name] = {**(before if isinstance(before, Mapping) else {}), **change}
+    for name in _REPLACED.get(event, ()):
+        if (text := _read(patch, name, str, "a string")) is not None and (name != "error" or data.get("error") is not None):
+            merged[name] = text
+    if event is HookEvent.AFTER_RUN and "result" in patch:
+        merged["result"] = patch["result"]
     return merged
+
+
+def _read(patch: Mapping[str, Any], name: str, kind: type, shape: str) -> Any:
+    change = patch.get(name)
+    if change is not None and not isinstance(change, kind):
+        raise BadPatch(f"hook patch.{name} must be {shape}")
+    return change
 
 
 def withhold(event: HookEvent, data: Mapping[str, Any], reason: str) -> dict[str, Any]:
@@ -56,25 +65,6 @@ def withhold(event: HookEvent, data: Mapping[str, Any], reason: str) -> dict[str
     if event is HookEvent.AFTER_RUN:
         merged["stdout"] = merged["stderr"] = ""
     return merged
-
-
-def _merge_object(merged: dict[str, Any], patch: Mapping[str, Any], name: str) -> None:
-    change = patch.get(name)
-    if change is None:
-        return
-    if not isinstance(change, Mapping):
-        raise BadPatch(f"hook patch.{name} must be an object")
-    before = merged.get(name)
-    merged[name] = {**(before if isinstance(before, Mapping) else {}), **change}
-
-
-def _replace_text(merged: dict[str, Any], patch: Mapping[str, Any], name: str) -> None:
-    change = patch.get(name)
-    if change is None:
-        return
-    if not isinstance(change, str):
-        raise BadPatch(f"hook patch.{name} must be a string")
-    merged[name] = change
 
 
 def _replace_outcome(merged: dict[str, Any], patch: Mapping[str, Any]) -> None:

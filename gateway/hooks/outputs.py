@@ -13,6 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
+from sandbox.workers.interface import FileChanges
+
+MAX_OUTPUT_BYTES: Final = 65536
+"""Of stdout and stderr together."""
 _SHOWN_BYTES: Final = 80
 
 
@@ -37,6 +41,17 @@ class Error(msgspec.Struct, frozen=True, tag_field="decision", tag="error"):
 HookOutput = Allow | Block | Mutate | Error
 
 
+class Ran(msgspec.Struct, frozen=True):
+    """What came of one hook: its answer, the files it left, and what there was to see. `attempts` counts a webhook's requests."""
+
+    output: HookOutput
+    changes: FileChanges = FileChanges()
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int = 0
+    attempts: int = 1
+
+
 class _Answer(msgspec.Struct):
     decision: str | None = None
     reason: str | None = None
@@ -51,8 +66,8 @@ def timed_out(timeout_ms: int) -> Error:
     return Error(f"hook timed out after {timeout_ms} ms")
 
 
-def overran(max_output_bytes: int) -> Error:
-    return Error(f"hook output exceeded {max_output_bytes} bytes")
+def overran() -> Error:
+    return Error(f"hook output exceeded {MAX_OUTPUT_BYTES} bytes")
 
 
 def parse(stdout: str, stderr: str = "", exit_code: int = 0) -> HookOutput:

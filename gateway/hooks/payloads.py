@@ -1,10 +1,10 @@
 """Payloads: what a hook is told, and the three ways it is told it.
 
 Rules: the same JSON text goes to standard input (as a line, so that `read -r` finds it whole), into a file under
-`/workspace/.hooks` and into the environment. Variables
-stand in the contract's order, first all with the prefix `EVERRUNS_HOOK_`, then the same set with `HATCHWAY_HOOK_`; the
-hook's own variables are layered last. A payload longer than one variable may be on Linux is left out of the environment
-only. The file exists in the hook's fork and nowhere else, so nothing is left behind.
+`/workspace/.hooks` and into the environment. Variables stand in the contract's order, first all with the prefix
+`EVERRUNS_HOOK_`, then the same set with `HATCHWAY_HOOK_`; the hook's own variables are layered last. A payload longer than one
+variable may be on Linux is left out of the environment only. The file exists in the hook's fork and nowhere else, so nothing is
+left behind.
 """
 
 from __future__ import annotations
@@ -64,16 +64,7 @@ class Letter(msgspec.Struct, frozen=True):
 
 
 def make_payload(occasion: Occasion, hook_id: str, data: Mapping[str, Any], now_ms: int) -> HookPayload:
-    return HookPayload(
-        event=occasion.event,
-        hook_id=hook_id,
-        session_id=occasion.session_id,
-        turn_id=occasion.turn_id,
-        org_id=occasion.org_id,
-        agent_id=occasion.agent_id,
-        ts=stamp(now_ms),
-        data=data,
-    )
+    return HookPayload(**{**msgspec.structs.asdict(occasion), "hook_id": hook_id, "ts": stamp(now_ms), "data": data})
 
 
 def seal(payload: HookPayload) -> Letter:

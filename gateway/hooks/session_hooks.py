@@ -6,8 +6,10 @@ Rules: hooks of a start, an end and a turn's end can change nothing; their failu
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from gateway.audit.buffer import AuditBuffer
@@ -24,31 +26,29 @@ from sandbox.errors import SandboxError
 _log = logging.getLogger("hatchway.lifecycles")
 
 
+@dataclass(eq=False)
 class SessionHooks:
     """Observes sessions (`gateway.sessions.sessions.SessionObserver`), which are passed to each call."""
 
-    def __init__(self, hooks: HookStore, audit: AuditBuffer, clock_ms: Callable[[], int]) -> None:
-        self._hooks = hooks
-        self._audit = audit
-        self._clock_ms = clock_ms
+    _hooks: HookStore
+    _audit: AuditBuffer
+    _clock_ms: Callable[[], int]
 
     async def start_session(self, sessions: Sessions, principal: Principal, session: Session) -> None:
         event, data = HookEvent.SESSION_START, {"agent_id": session.facts.get("agent_id")}
-        live = await sessions.find(principal, session.id)
-        listed = await self._list(event, sessions, live)
+        listed = await self._list(event, sessions, await sessions.find(principal, session.id))
         if listed is not None:
             async with sessions.open(principal, session.id) as (live, _):
-                await self._fire_quietly(event, sessions, principal, live, data, listed)
+                with _noting_failure(event, live):
+                    await self._fire(event, sessions, principal, live, data, listed)
 
     async def end_session(self, sessions: Sessions, principal: Principal, live: Live, reason: str) -> None:
         """The caller holds the session. It ends, whatever happens here: also if its policy is gone, or there is no worker."""
-        try:
+        with _noting_failure(HookEvent.SESSION_END, live):
             listed = await self._list(HookEvent.SESSION_END, sessions, live)
             if listed is not None:
                 await sessions.ensure_open(live)
                 await self._fire(HookEvent.SESSION_END, sessions, principal, live, {"reason": reason}, listed)
-        except (GatewayError, SandboxError) as error:
-            _log.warning("hooks of the end of %s failed: %s", live.record.id, error)
 
     async def end_turn(
         self, sessions: Sessions, principal: Principal, live: Live, success: bool, calls: int, run_id: str
@@ -57,7 +57,8 @@ class SessionHooks:
         listed = await self._list(HookEvent.TURN_END, sessions, live)
         if listed is not None:
             data = {"success": success, "tool_calls": calls}
-            await self._fire_quietly(HookEvent.TURN_END, sessions, principal, live, data, listed, run_id)
+            with _noting_failure(HookEvent.TURN_END, live):
+                await self._fire(HookEvent.TURN_END, sessions, principal, live, data, listed, run_id)
 
     async def submit_prompt(self, sessions: Sessions, principal: Principal, session_id: str, message: str) -> str:
         """The prompt as the hooks left it. Raises if one blocks."""
@@ -75,21 +76,6 @@ class SessionHooks:
         has_hooks = any(hook.phase == event.value for hook in gate.policy.ir.hooks)
         listed = gate.decide(event.value, {}).hooks if has_hooks else ()
         return listed if await self._hooks.has(event, live.record.tenant, listed) else None
-
-    async def _fire_quietly(
-        self,
-        event: HookEvent,
-        sessions: Sessions,
-        principal: Principal,
-        live: Live,
-        data: Mapping[str, Any],
-        listed: tuple[HookCall, ...],
-        run_id: str | None = None,
-    ) -> None:
-        try:
-            await self._fire(event, sessions, principal, live, data, listed, run_id)
-        except GatewayError as error:
-            _log.warning("a hook of %s in %s failed: %s", event.value, live.record.id, error)
 
     async def _fire(
         self,
@@ -111,3 +97,11 @@ class SessionHooks:
         for files in await self._hooks.store_files(session, fired):
             await sessions.apply(live, files)
         return fired.data
+
+
+@contextlib.contextmanager
+def _noting_failure(event: HookEvent, live: Live) -> Iterator[None]:
+    try:
+        yield
+    except (GatewayError, SandboxError) as error:
+        _log.warning("a hook of %s in %s failed: %s", event.value, live.record.id, error)

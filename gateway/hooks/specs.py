@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import Meta
 
 from gateway.errors import Unprocessable
 from gateway.hooks.events import HookEvent
@@ -67,6 +68,23 @@ class UserHookSpec(msgspec.Struct, frozen=True, kw_only=True):
     source: str = "user"
     uses: tuple[str, ...] = ()
     """Ours: the capabilities the hook's program may call. Only a policy grants them."""
+
+
+_KINDS: Final[dict[str, Any]] = {
+    "event": HookEvent,
+    "matcher": Matcher | None,
+    "executor": Executor,
+    "timeout_ms": Annotated[int, Meta(ge=TIMEOUT_MS_RANGE[0], le=TIMEOUT_MS_RANGE[1])],
+    "on_error": OnError,
+    "description": Annotated[str, Meta(max_length=1000)] | None,
+}
+"""The fields that are read as they are written."""
+_SHAPES: Final = {
+    "event": f"one of {', '.join(one.value for one in HookEvent)}",
+    "timeout_ms": f"a whole number from {TIMEOUT_MS_RANGE[0]} to {TIMEOUT_MS_RANGE[1]}",
+    "on_error": "block, allow or warn",
+    "description": "a text of at most 1000 characters",
+}
 
 
 class Mistake(msgspec.Struct, frozen=True):
@@ -137,46 +155,28 @@ class _Reading:
             self.wrong(str(name)[:80], "no such field")
         if raw.get("source", source) != source:
             self.wrong("source", f"this list belongs to {source!r}; leave it out")
-        event = self._event()
+        found = {name: self._convert(name, kind) for name, kind in _KINDS.items() if name in raw or name in ("event", "executor")}
+        event, matcher, executor = found.get("event"), found.get("matcher"), found.get("executor")
         hook_id = self._id(event, position, source)
-        matcher = self._part("matcher", Matcher)
         if matcher is not None and event is not None:
             for wrong in find_mistakes(matcher, event):
                 field, _, message = wrong.partition(": ")
                 self.wrong(f"matcher.{field}", message)
-        executor = self._part("executor", Executor)
         if executor is not None:
             self._check_executor(executor)
-        timeout_ms = raw.get("timeout_ms", TIMEOUT_MS)
-        least, most = TIMEOUT_MS_RANGE
-        if not isinstance(timeout_ms, int) or isinstance(timeout_ms, bool) or not least <= timeout_ms <= most:
-            self.wrong("timeout_ms", f"must be a whole number from {least} to {most}, not {timeout_ms!r:.40}")
-        on_error = raw.get("on_error", "warn")
-        if on_error not in ("block", "allow", "warn"):
-            self.wrong("on_error", f"must be block, allow or warn, not {on_error!r:.40}")
-        description = raw.get("description")
-        if description is not None and not (isinstance(description, str) and len(description) <= 1000):
-            self.wrong("description", "must be a text of at most 1000 characters")
-        if self.mistakes or event is None or matcher is None or executor is None:
+        if self.mistakes:
             return None
-        return UserHookSpec(
-            id=hook_id,
-            event=event,
-            matcher=matcher,
-            executor=executor,
-            timeout_ms=timeout_ms,
-            on_error=on_error,
-            description=description,
-            source=source,
-        )
+        return UserHookSpec(id=hook_id, source=source, **{name: value for name, value in found.items() if value is not None})
 
-    def _event(self) -> HookEvent | None:
+    def _convert(self, name: str, kind: Any) -> Any:
+        value = self._raw.get(name)
         try:
-            return HookEvent(self._raw.get("event"))
-        except ValueError:
-            known = ", ".join(one.value for one in HookEvent)
-            self.wrong("event", f"{self._raw.get('event')!r:.60} is not an event; there are {known}")
-            return None
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            self.wrong(name, f"must be {_SHAPES[name]}, not {value!r:.60}" if name in _SHAPES else str(error))
+        except RecursionError:
+            self.wrong(name, "is nested too deeply")
+        return None
 
     def _id(self, event: HookEvent | None, position: int, source: str) -> str:
         name = self._raw.get("id")
@@ -188,21 +188,6 @@ class _Reading:
                 return f"{source}:{name}"
         self.wrong("id", f"must be 1 to 64 letters, digits, '_', '-' or '.', perhaps after '{source}:'")
         return ""
-
-    def _part(self, name: str, kind: type[Any]) -> Any:
-        value = self._raw.get(name, {} if kind is Matcher else None)
-        if value is None and kind is Matcher:
-            value = {}
-        if value is None:
-            self.wrong(name, "is missing")
-            return None
-        try:
-            return msgspec.convert(value, kind)
-        except msgspec.ValidationError as error:
-            self.wrong(name, str(error))
-        except RecursionError:
-            self.wrong(name, "is nested too deeply")
-        return None
 
     def _check_executor(self, executor: Executor) -> None:
         kind = executor.type

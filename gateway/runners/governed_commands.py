@@ -194,10 +194,18 @@ class _Turn:
 
     async def _fire(self, event: HookEvent, data: Mapping[str, Any], decision: Decision) -> Mapping[str, Any]:
         async with self._aside() as session:
-            gate = _CommandGate(self) if event is HookEvent.BEFORE_RUN else None
+            recheck = self._recheck if event is HookEvent.BEFORE_RUN else None
             listed = decision.hooks
-            fired = await self._service.hooks.fire(event, session, data, listed, note=self.note, target="run", gate=gate)
+            fired = await self._service.hooks.fire(event, session, data, listed, note=self.note, target="run", recheck=recheck)
         return fired.data
+
+    def _recheck(self, data: Mapping[str, Any]) -> str | None:
+        """Asked after every hook that rewrote the command: may it still be run?"""
+        try:
+            self.decide(_parse_line(Command(command_id="rewritten", program="sh"), data["code"]))
+        except GatewayError as refused:
+            return refused.error.message
+        return None
 
     @contextlib.asynccontextmanager
     async def _aside(self) -> AsyncIterator[Session]:
@@ -254,20 +262,6 @@ class _Turn:
         if left["error"] is not None:
             raise Forbidden("HOOK_BLOCKED", f"a hook withheld the result: {str(left['error'])[:500]}")
         return msgspec.structs.replace(result, stdout=str(left["stdout"]), stderr=str(left["stderr"]))
-
-
-class _CommandGate:
-    """Asked after every hook that rewrote a command: may it still be run?"""
-
-    def __init__(self, turn: _Turn) -> None:
-        self._turn = turn
-
-    async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
-        try:
-            self._turn.decide(_parse_line(Command(command_id="rewritten", program="sh"), data["code"]))
-        except GatewayError as refused:
-            return refused.error.message
-        return None
 
 
 def _parse_line(command: Command, line: str) -> Command:

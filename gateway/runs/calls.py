@@ -12,19 +12,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
+from gateway.audit.buffer import AuditBuffer
 from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.invocation import ToolCall, bounded, make, prepare, rewrite
 from gateway.capabilities.sources import Caller
 from gateway.errors import GatewayError
 from gateway.events import Feed
 from gateway.hooks.events import HookEvent
-from gateway.hooks.firing import Fired, warnings
+from gateway.hooks.firing import Fired, Recheck, warnings
 from gateway.hooks.hook_store import Blocked, HookStore
 from gateway.ids import uuid7
 from gateway.policies.gate import Gate
@@ -43,6 +44,7 @@ from sandbox.workers.interface import CallReply, FileChanges, OnCall
 _log = logging.getLogger("hatchway.calls")
 NOTED_MAX: Final = 1000
 """Audit records of one run that are held in memory."""
+HOOK_ACTOR: Final = "hook"
 _WARNINGS_MAX: Final = 20
 """Of hooks, in one run; the audit has them all."""
 
@@ -96,12 +98,12 @@ class CallContext:
         self.held.append(HeldCall(call.name, digest(asked), policy, call.declaration, tool_call_id, arguments))
 
 
+@dataclass(eq=False)
 class Calls:
-    def __init__(self, catalogue: Catalogue, approvals: Approvals, hooks: HookStore, store: Store) -> None:
-        self._catalogue = catalogue
-        self._approvals = approvals
-        self._hooks = hooks
-        self._store = store
+    _catalogue: Catalogue
+    _approvals: Approvals
+    _hooks: HookStore
+    _store: Store
 
     def tools(self, tenant: str) -> list[Capability]:
         return self._catalogue.tools(tenant)
@@ -171,8 +173,16 @@ class Calls:
         self, context: CallContext, decision: Decision, call: ToolCall, told: dict[str, Any]
     ) -> ToolCall | None:
         """The call as the hooks left it, if one rewrote it. Raises if one blocks."""
-        gate = _CallGate(context, self._catalogue, call)
-        fired = await self._fire(HookEvent.PRE_TOOL_USE, context, decision, told, gate)
+
+        def recheck(data: Mapping[str, Any]) -> str | None:
+            """Asked after every hook that rewrote the call: may it still be made?"""
+            try:
+                _decide(context, rewrite(self._catalogue, call, data["arguments"]))
+            except ToolError as refused:
+                return refused.message
+            return None
+
+        fired = await self._fire(HookEvent.PRE_TOOL_USE, context, decision, told, recheck)
         return rewrite(self._catalogue, call, fired.data["arguments"]) if fired.rewrote else None
 
     def _as_held(self, call: ToolCall, held: HeldCall) -> ToolCall | None:
@@ -193,18 +203,24 @@ class Calls:
         raise ToolError("TOOL_ERROR", str(fired["error"]))
 
     async def _fire(
-        self, event: HookEvent, context: CallContext, decision: Decision, told: dict[str, Any], gate: _CallGate | None = None
+        self, event: HookEvent, context: CallContext, decision: Decision, told: dict[str, Any], recheck: Recheck | None = None
     ) -> Fired:
         """What the hooks made of it. Files they wrote are stored with the run, like those of `write_text`."""
-        name = told["tool_name"]
         try:
             fired = await self._hooks.fire(
-                event, context.session, told, decision.hooks, note=context.note, target=name, gate=gate, run_id=context.run_id
+                event,
+                context.session,
+                told,
+                decision.hooks,
+                note=context.note,
+                target=told["tool_name"],
+                recheck=recheck,
+                run_id=context.run_id,
             )
         except Blocked as blocked:
             add_warnings(context.warnings, blocked.fired)
             raise
-        context.left.extend(fired.list_files())
+        context.left.extend(fired.changes)
         add_warnings(context.warnings, fired)
         return fired
 
@@ -245,6 +261,36 @@ class Calls:
         )
 
 
+@dataclass(eq=False)
+class HookCalls:
+    """What a hook's program may call: the capabilities that its policy lists under `uses`. `find_gate` gives the policy in force.
+
+    Such a call is decided like any other of the session, but belongs to no run: it cannot wait for an approval. What a hook
+    writes with `write_text` is one of its changes, like what it writes into its own copy of the files."""
+
+    _calls: Calls
+    _audit: AuditBuffer
+    _find_gate: Callable[[Session], Awaitable[Gate]]
+    _clock_ms: Callable[[], int]
+
+    def open(self, session: Session, names: Sequence[str]) -> tuple[list[Capability], OnCall, list[FileChanges]]:
+        """The capabilities, what answers calls of them, and the list that receives the files they write."""
+        tools = [tool for tool in self._calls.tools(session.tenant) if tool.name in names]
+        principal = Principal(tenant=session.tenant, role="runner", user=HOOK_ACTOR)
+        left: list[FileChanges] = []
+
+        def note(kind: str, subject: str, **told: Any) -> None:
+            record = AppendAudit(at=self._clock_ms(), kind=kind, actor=HOOK_ACTOR, subject=subject, data=told)
+            self._audit.note(session.tenant, record)
+
+        async def answer(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
+            gate = await self._find_gate(session)
+            context = CallContext(principal=principal, session=session, run_id=None, gate=gate, note=note, left=left)
+            return await self._calls.answering(context)(name, args, kwargs)
+
+        return tools, answer, left
+
+
 def add_warnings(told: list[Diagnostic], fired: Fired) -> None:
     """Each once: a hook that fails at every call is one piece of news."""
     for one in warnings(fired):
@@ -258,22 +304,6 @@ def _tell(feed: Feed, name: str, reply: CallReply, asking: Sequence[Approval]) -
         feed.put("call", {"name": name, "status": "error" if reply.error else "ok"})
     for one in asking:
         feed.put("approval", {"name": name, "status": "waiting", "approval_id": one.id, "approver": one.approver})
-
-
-class _CallGate:
-    """Asked after every hook that rewrote a call: may it still be made?"""
-
-    def __init__(self, context: CallContext, catalogue: Catalogue, call: ToolCall) -> None:
-        self._context = context
-        self._catalogue = catalogue
-        self._call = call
-
-    async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
-        try:
-            _decide(self._context, rewrite(self._catalogue, self._call, data["arguments"]))
-        except ToolError as refused:
-            return refused.message
-        return None
 
 
 def _decide(context: CallContext, call: ToolCall) -> Decision:

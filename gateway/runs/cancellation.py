@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway.errors import Unavailable
@@ -118,25 +119,25 @@ class Stopped(Exception):
         self.ends_as = ends_as
 
 
+@dataclass(eq=False)
 class Stop:
     """Ends one run, while it is under way. `is_suspended`: its program waits for an approval, and is being stored.
     `is_abandoned`:
     its caller disconnected while its program computed. `is_audited`: the audit
     says how it ended. `ended`: everything about the run is stored."""
 
-    def __init__(self, session_id: str) -> None:
-        self.session_id = session_id
-        self.is_asked = False
-        self.ends_as = RunStatus.CANCELLED
-        self.is_suspended = False
-        self.is_abandoned = False
-        self.is_audited = False
-        self.ended = asyncio.Event()
-        self._task: asyncio.Task[object] | None = None
-        self._worker: Worker | None = None
-        self._is_interrupted = False
-        self._over = asyncio.Event()
-        self.is_cancelled = False
+    session_id: str
+    is_asked: bool = False
+    ends_as: RunStatus = RunStatus.CANCELLED
+    is_suspended: bool = False
+    is_abandoned: bool = False
+    is_audited: bool = False
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    _task: asyncio.Task[object] | None = None
+    _worker: Worker | None = None
+    _is_interrupted: bool = False
+    _over: asyncio.Event = field(default_factory=asyncio.Event)
+    is_cancelled: bool = False
 
     @contextlib.contextmanager
     def interruptible(self) -> Iterator[None]:

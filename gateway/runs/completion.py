@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -26,8 +27,7 @@ from gateway.runs.run_hooks import RunHooks
 from gateway.runs.suspension import Suspension
 from gateway.runs.turn import Turn
 from gateway.sessions.opening import report_restart
-from gateway.sessions.persistence import Persistence, audit_snapshot, describe_snapshot, find_origin
-from gateway.sessions.sealing import Seals
+from gateway.sessions.persistence import Persistence, Seals, audit_snapshot, describe_snapshot, find_origin
 from gateway.sessions.sessions import Sessions
 from gateway.sessions.store_changes import to_store_changes
 from gateway.shielding import run_to_completion
@@ -42,28 +42,17 @@ _NOT_STORED_MAX: Final = 20
 """Files of one call or hook that a result names as not stored."""
 
 
+@dataclass(eq=False)
 class Completion:
-    def __init__(
-        self,
-        store: Store,
-        sessions: Sessions,
-        persistence: Persistence,
-        hooks: RunHooks,
-        session_hooks: SessionHooks,
-        approvals: Approvals,
-        suspension: Suspension,
-        seals: Seals,
-        clock_ms: Callable[[], int],
-    ) -> None:
-        self._store = store
-        self._sessions = sessions
-        self._persistence = persistence
-        self._hooks = hooks
-        self._session_hooks = session_hooks
-        self._approvals = approvals
-        self._suspension = suspension
-        self._seals = seals
-        self._clock_ms = clock_ms
+    _store: Store
+    _sessions: Sessions
+    _persistence: Persistence
+    _hooks: RunHooks
+    _session_hooks: SessionHooks
+    _approvals: Approvals
+    _suspension: Suspension
+    _seals: Seals
+    _clock_ms: Callable[[], int]
 
     async def complete(self, turn: Turn, decision: Decision, outcome: RunOutcome, worker: Worker) -> Run:
         """The run as it was stored. Raises `CancelledError` if its caller disconnected."""
@@ -126,18 +115,13 @@ class Completion:
         result = msgspec.structs.replace(result, diagnostics=diagnostics)
         record = msgspec.structs.replace(turn.record, state="finished", result=result, updated_at=now)
         if turn.is_resumed:
-            return record, [
-                PutRun(run=record),
-                *changes,
-                DeleteSnapshot(id=record.id),
-                turn.audit_end(result.status, resumed=True),
-            ]
-        return record, [PutRun(run=record), *changes, turn.audit_end(result.status)]
+            changes.append(DeleteSnapshot(id=record.id))
+        more = {"resumed": True} if turn.is_resumed else {}
+        return record, [PutRun(run=record), *changes, turn.audit_end(result.status, **more)]
 
     async def _drop_misfits(self, turn: Turn, changes: FileChanges) -> None:
-        """Of the files that calls and hooks wrote, keep those that fit the files the program left itself. One that does not
-        fit is
-        a warning, and no reason to lose the run."""
+        """Of the files that calls and hooks wrote, keep those that fit the files the program left itself. One that does not fit
+        is a warning, and no reason to lose the run."""
         if not turn.left:
             return
         layers = Layers(self._store, turn.record.tenant, turn.record.session_id, [changes])
@@ -174,7 +158,8 @@ class Completion:
         turn.gate.require("snapshot.take", {"bytes": len(frozen.pack)})
         sealed = await self._seals.seal(session.tenant, frozen.pack)
         parent = await find_origin(self._store, session)
-        return describe_snapshot(session, frozen.id, sealed, now=self._clock_ms(), parent=parent, free_bytes=frozen.free_bytes)
+        now, free = self._clock_ms(), frozen.free_bytes
+        return describe_snapshot(session, frozen.id, sealed, "saved", now=now, parent=parent, free_bytes=free)
 
     async def _suspend(self, turn: Turn, decision: Decision, result: RunResult, recording: bytes) -> Run:
         """The run waits for an approval. The live session is as it was before the run."""

@@ -6,6 +6,8 @@ how far a program came, its session is dropped.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from gateway.ids import is_single
 from gateway.policies.gate import lowered
 from gateway.runs.calls import Calls
@@ -21,12 +23,12 @@ from sandbox.wire import RunStatus
 from sandbox.workers.interface import OnOutput, Opening, RunOutcome, Worker
 
 
+@dataclass(eq=False)
 class Programs:
-    def __init__(self, sessions: Sessions, persistence: Persistence, calls: Calls, hooks: RunHooks) -> None:
-        self._sessions = sessions
-        self._persistence = persistence
-        self._calls = calls
-        self._hooks = hooks
+    _sessions: Sessions
+    _persistence: Persistence
+    _calls: Calls
+    _hooks: RunHooks
 
     async def run(self, turn: Turn, decision: Decision, worker: Worker) -> RunOutcome:
         session = turn.live.record

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -37,28 +38,18 @@ _FIRST_PAUSE_SECONDS: Final = 0.5
 _PAUSE_SECONDS_MAX: Final = 30.0
 
 
+@dataclass(eq=False)
 class Resumption:
-    def __init__(
-        self,
-        runs: Runs,
-        sessions: Sessions,
-        scheduler: Scheduler,
-        programs: Programs,
-        completion: Completion,
-        suspension: Suspension,
-        approvals: Approvals,
-        clock_ms: Callable[[], int],
-    ) -> None:
-        self._runs = runs
-        self._sessions = sessions
-        self._scheduler = scheduler
-        self._programs = programs
-        self._completion = completion
-        self._suspension = suspension
-        self._approvals = approvals
-        self._clock_ms = clock_ms
-        self._decided: dict[tuple[str, str], asyncio.Event] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+    _runs: Runs
+    _sessions: Sessions
+    _scheduler: Scheduler
+    _programs: Programs
+    _completion: Completion
+    _suspension: Suspension
+    _approvals: Approvals
+    _clock_ms: Callable[[], int]
+    _decided: dict[tuple[str, str], asyncio.Event] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def decide(self, principal: Principal, approval_id: str, said: Decide) -> Approval:
         """Settle an approval and resume its run."""

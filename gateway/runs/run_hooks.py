@@ -6,16 +6,17 @@ The program finds the files that hooks wrote before it; what they write afterwar
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from gateway.hooks.events import HookEvent
-from gateway.hooks.firing import Fired
+from gateway.hooks.firing import Fired, Recheck
 from gateway.hooks.hook_store import HookStore
 from gateway.runs.calls import add_warnings
 from gateway.runs.results import reword, withhold
-from gateway.runs.turn import RunGate, Turn
+from gateway.runs.turn import Turn
 from gateway.sessions.sessions import Sessions
 from gateway.shielding import run_to_completion
 from gateway.telemetry import step
@@ -23,16 +24,16 @@ from policy import Decision
 from sandbox.wire import RunResult
 
 
+@dataclass(eq=False)
 class RunHooks:
-    def __init__(self, hooks: HookStore, sessions: Sessions) -> None:
-        self._hooks = hooks
-        self._sessions = sessions
+    _hooks: HookStore
+    _sessions: Sessions
 
     async def before(self, turn: Turn, decision: Decision) -> bool:
         """Fire the hooks before the run; whether one rewrote it. Raises if one blocks."""
         body = turn.body
         data = {"language": turn.language.value, "code": body.code, "inputs": body.inputs}
-        fired = await self._fire(HookEvent.BEFORE_RUN, turn, data, decision, gate=RunGate(turn))
+        fired = await self._fire(HookEvent.BEFORE_RUN, turn, data, decision, recheck=turn.recheck)
         if fired.changes:
             await run_to_completion(self._take_files(turn, fired))
         if not fired.rewrote:
@@ -60,7 +61,7 @@ class RunHooks:
             "exit_code": result.exit_code,
         }
         fired = await self._fire(HookEvent.AFTER_RUN, turn, data, decision)
-        turn.left.extend(fired.list_files())
+        turn.left.extend(fired.changes)
         if fired.withheld is None and not fired.rewrote:
             return result
         changed = {name: fired.data[name] for name in ("stdout", "stderr", "result")}
@@ -72,12 +73,12 @@ class RunHooks:
         return result
 
     async def _fire(
-        self, event: HookEvent, turn: Turn, data: dict[str, Any], decision: Decision, gate: RunGate | None = None
+        self, event: HookEvent, turn: Turn, data: dict[str, Any], decision: Decision, recheck: Recheck | None = None
     ) -> Fired:
         session, run_id = turn.live.record, turn.record.id
         with step("hooks", event=event.value):
             fired = await self._hooks.fire(
-                event, session, data, decision.hooks, note=turn.note, target="run", gate=gate, run_id=run_id
+                event, session, data, decision.hooks, note=turn.note, target="run", recheck=recheck, run_id=run_id
             )
         if fired.outcomes:
             add_warnings(turn.warnings, fired)

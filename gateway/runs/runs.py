@@ -55,32 +55,20 @@ class _Asked:
     queued: Run | None = None
 
 
+@dataclass(eq=False)
 class Runs:
     """`check_ready` raises if programs of a language cannot be run yet."""
 
-    def __init__(
-        self,
-        store: Store,
-        sessions: Sessions,
-        scheduler: Scheduler,
-        hooks: RunHooks,
-        programs: Programs,
-        completion: Completion,
-        suspension: Suspension,
-        active: ActiveRuns,
-        clock_ms: Callable[[], int],
-        check_ready: Callable[[Language], None] = lambda language: None,
-    ) -> None:
-        self._store = store
-        self._sessions = sessions
-        self._scheduler = scheduler
-        self._hooks = hooks
-        self._programs = programs
-        self._completion = completion
-        self._suspension = suspension
-        self.active = active
-        self._clock_ms = clock_ms
-        self._check_ready = check_ready
+    _store: Store
+    _sessions: Sessions
+    _scheduler: Scheduler
+    _hooks: RunHooks
+    _programs: Programs
+    _completion: Completion
+    _suspension: Suspension
+    active: ActiveRuns
+    _clock_ms: Callable[[], int]
+    _check_ready: Callable[[Language], None] = lambda language: None
 
     async def run(self, principal: Principal, session_id: str, body: RunBody) -> Run:
         """Run a program and wait for its end. If the caller disconnects, the run is cancelled."""

@@ -14,21 +14,20 @@ import asyncio
 import contextlib
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 
 from gateway.errors import TooMany
 from gateway.records import Quotas
 from gateway.telemetry import step
 
 
+@dataclass(eq=False, slots=True)
 class _Line:
     """One tenant's waiting runs, and how many it has under way."""
 
-    __slots__ = ("concurrent", "running", "waiting")
-
-    def __init__(self) -> None:
-        self.waiting: deque[asyncio.Future[None]] = deque()
-        self.running = 0
-        self.concurrent = 1
+    waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
+    running: int = 0
+    concurrent: int = 1
 
 
 class Scheduler:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import msgspec
 
@@ -32,12 +33,12 @@ class OneShot(RunBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
     files: list[InitialFile] = []
 
 
+@dataclass(eq=False)
 class SingleRuns:
-    def __init__(self, sessions: Sessions, runs: Runs, files: GovernedFiles, check_ready: Callable[[Language], None]) -> None:
-        self._sessions = sessions
-        self._runs = runs
-        self._files = files
-        self._check_ready = check_ready
+    _sessions: Sessions
+    _runs: Runs
+    _files: GovernedFiles
+    _check_ready: Callable[[Language], None]
 
     async def prepare(self, principal: Principal, asked: OneShot) -> tuple[Session, RunBody]:
         """A new session with the request's files, and what to run in it. The session has the limits that the request asks for:

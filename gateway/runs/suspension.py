@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
 from gateway.errors import NotFound, missing
 from gateway.events import Feeds
-from gateway.records import Principal, Run, Snapshot
+from gateway.records import Principal, Run
 from gateway.runs.approvals import Approvals
 from gateway.runs.calls import HeldCall
 from gateway.runs.turn import RunBody, Turn
 from gateway.sessions.live import Live
+from gateway.sessions.persistence import describe_snapshot
 from gateway.sessions.store_changes import to_store_changes
-from gateway.stores.changes import AppendAudit, Change, DeleteSnapshot, PutRun, PutSession, PutSnapshot
+from gateway.stores.changes import AppendAudit, Change, DeleteSnapshot, PutRun, PutSession
 from gateway.stores.store import Store
 from sandbox.encoding.sealing import Keys, open_seal, seal
 from sandbox.errors import RequestError
@@ -45,13 +47,13 @@ class SuspendedRun(msgspec.Struct, frozen=True):
     approvals: list[str] = []
 
 
+@dataclass(eq=False)
 class Suspension:
-    def __init__(self, store: Store, approvals: Approvals, feeds: Feeds, keys: Keys, clock_ms: Callable[[], int]) -> None:
-        self._store = store
-        self._approvals = approvals
-        self._feeds = feeds
-        self._keys = keys
-        self._clock_ms = clock_ms
+    _store: Store
+    _approvals: Approvals
+    _feeds: Feeds
+    _keys: Keys
+    _clock_ms: Callable[[], int]
 
     async def suspend(self, turn: Turn, result: RunResult, recording: bytes) -> Run:
         """Store the recording, and the files that hooks and calls wrote."""
@@ -62,18 +64,10 @@ class Suspension:
         next_event = turn.feed.next + 1  # after `waiting`
         packed = msgspec.msgpack.encode(SuspendedRun(turn.body, recording, next_event, turn.warnings, turn.held, turn.approvals))
         sealed = seal(packed, self._keys, tenant=session.tenant, purpose=RECORDING)
-        snapshot = Snapshot(
-            id=record.id,
-            tenant=session.tenant,
-            session_id=session.id,
-            kind="recording",
-            label=turn.language.value,
-            language=turn.language,
-            size_bytes=len(sealed),
-            created_at=now,
-        )
+        run_in = msgspec.structs.replace(session, language=turn.language)
+        put = describe_snapshot(run_in, record.id, sealed, "recording", now=now, label=turn.language.value)
         waiting = msgspec.structs.replace(session, waiting_run=record.id, last_used_at=now, is_used=True)
-        changes: list[Change] = [PutSnapshot(snapshot=snapshot, pack=sealed), PutSession(session=waiting), PutRun(run=record)]
+        changes: list[Change] = [put, PutSession(session=waiting), PutRun(run=record)]
         changes += [change for files in turn.left for change in to_store_changes(session.id, files, now)]
         await self._store.write(session.tenant, [*changes, *turn.audit, turn.audit_end(RunStatus.WAITING_FOR_APPROVAL)])
         turn.mark_stored()

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import msgspec
@@ -13,7 +14,6 @@ from msgspec import Meta
 
 from gateway.errors import BadRequest, GatewayError
 from gateway.events import Feed
-from gateway.hooks.events import HookEvent
 from gateway.policies.gate import Gate, is_permitted, language_name, refusal
 from gateway.records import Principal, Record, Run, Session
 from gateway.runs.calls import CallContext, HeldCall
@@ -43,63 +43,32 @@ class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     env: dict[str, str] = {}
 
 
+@dataclass(eq=False, slots=True)
 class Turn:
     """One run on its way: who, where, under which gate, and what is to be stored about it. `body` is what is run: a hook may have
     rewritten it. `is_resumed`: the run has waited for an approval, and continues."""
 
-    __slots__ = (
-        "_clock_ms",
-        "approvals",
-        "audit",
-        "body",
-        "decision",
-        "feed",
-        "gate",
-        "held",
-        "is_resumed",
-        "is_stored",
-        "left",
-        "live",
-        "principal",
-        "record",
-        "stop",
-        "warnings",
-    )
-
-    def __init__(
-        self,
-        principal: Principal,
-        live: Live,
-        gate: Gate,
-        record: Run,
-        body: RunBody,
-        feed: Feed,
-        stop: Stop,
-        clock_ms: Callable[[], int],
-        *,
-        is_resumed: bool = False,
-    ) -> None:
-        self.principal = principal
-        self.live = live
-        self.gate = gate
-        self.record = record
-        self.body = body
-        self.feed = feed
-        self.stop = stop
-        self._clock_ms = clock_ms
-        self.is_resumed = is_resumed
-        self.is_stored = False
-        self.decision: Decision | None = None
-        self.audit: list[AppendAudit] = []
-        """Audit records that are not stored yet."""
-        self.left: list[FileChanges] = []
-        """Files that calls and hooks wrote, to be stored with the run."""
-        self.warnings: list[Diagnostic] = []
-        """What went wrong around the program, to be told with its result."""
-        self.held: list[HeldCall] = []
-        """Calls that wait for an approval, as hooks left them."""
-        self.approvals: list[str] = []
-        """Ids of all approvals that were requested for it."""
+    principal: Principal
+    live: Live
+    gate: Gate
+    record: Run
+    body: RunBody
+    feed: Feed
+    stop: Stop
+    _clock_ms: Callable[[], int]
+    is_resumed: bool = False
+    is_stored: bool = False
+    decision: Decision | None = None
+    audit: list[AppendAudit] = field(default_factory=list)
+    """Audit records that are not stored yet."""
+    left: list[FileChanges] = field(default_factory=list)
+    """Files that calls and hooks wrote, to be stored with the run."""
+    warnings: list[Diagnostic] = field(default_factory=list)
+    """What went wrong around the program, to be told with its result."""
+    held: list[HeldCall] = field(default_factory=list)
+    """Calls that wait for an approval, as hooks left them."""
+    approvals: list[str] = field(default_factory=list)
+    """Ids of all approvals that were requested for it."""
 
     def mark_stored(self) -> None:
         """The run is in the store, and its audit with it."""
@@ -128,6 +97,11 @@ class Turn:
             # A run cannot be suspended before it began: what would need an approval is refused.
             raise refusal("run", decision)
         return decision
+
+    def recheck(self, data: Mapping[str, Any]) -> str | None:
+        """Asked after every hook that rewrote the run: may it still be run?"""
+        decision = self.ask_policy(data["code"])
+        return None if is_permitted(decision) else refusal("run", decision).error.message
 
     @property
     def asked_limits(self) -> SessionLimits | None:
@@ -186,17 +160,6 @@ def audited(turn: Turn) -> Iterator[None]:
         for record in turn.audit:
             turn.gate.audit(record)
         raise
-
-
-class RunGate:
-    """Asked after every hook that rewrote a run: may it still be run?"""
-
-    def __init__(self, turn: Turn) -> None:
-        self._turn = turn
-
-    async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
-        decision = self._turn.ask_policy(data["code"])
-        return None if is_permitted(decision) else refusal("run", decision).error.message
 
 
 def measure(code: str) -> int:

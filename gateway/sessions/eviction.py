@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from gateway.errors import GatewayError, TooMany
 from gateway.records import Tenant
@@ -23,12 +24,12 @@ from sandbox.workers.interface import WorkerLost, Workers
 _log = logging.getLogger("hatchway.sessions")
 
 
+@dataclass(eq=False)
 class Eviction:
-    def __init__(self, lives: LiveSessions, workers: Workers, persistence: Persistence, idle_ms: int) -> None:
-        self._lives = lives
-        self._workers = workers
-        self._persistence = persistence
-        self._idle_ms = idle_ms
+    _lives: LiveSessions
+    _workers: Workers
+    _persistence: Persistence
+    _idle_ms: int
 
     @property
     def count(self) -> int:

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.policies.gate import Gate
@@ -24,19 +25,17 @@ KNOWN_MAX: Final = 1000
 """Sessions that stay in the table although they are open in no worker."""
 
 
+@dataclass(eq=False, slots=True)
 class Live:
     """One session in memory. `worker` is where it is open."""
 
-    __slots__ = ("gate", "is_restarted", "lock", "record", "tools", "used_at", "worker")
-
-    def __init__(self, record: Session) -> None:
-        self.record = record
-        self.lock = asyncio.Lock()
-        self.worker: Worker | None = None
-        self.gate: Gate | None = None
-        self.tools: list[Capability] | None = None
-        self.is_restarted = False
-        self.used_at = time.monotonic()
+    record: Session
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    worker: Worker | None = None
+    gate: Gate | None = None
+    tools: list[Capability] | None = None
+    is_restarted: bool = False
+    used_at: float = field(default_factory=time.monotonic)
 
 
 class LiveSessions:

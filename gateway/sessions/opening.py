@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.errors import BadRequest, missing
 from gateway.records import Session, Snapshot
 from gateway.sessions.live import Live
-from gateway.sessions.sealing import Seals
+from gateway.sessions.persistence import Seals
 from gateway.sessions.store_changes import to_file_name, to_store_changes
 from gateway.stores.store import Store
 from gateway.stores.stored import StoredFile
@@ -45,12 +46,12 @@ class Origin:
         return self._packs
 
 
+@dataclass(eq=False)
 class SessionOpener:
-    def __init__(self, store: Store, seals: Seals, clock_ms: Callable[[], int]) -> None:
-        self._store = store
-        self._seals = seals
-        self._clock_ms = clock_ms
-        self._taken_with: dict[tuple[str, str], Mapping[str, str]] = {}
+    _store: Store
+    _seals: Seals
+    _clock_ms: Callable[[], int]
+    _taken_with: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
 
     async def open(self, live: Live, worker: Worker) -> None:
         """Open it in `worker`, with `live.tools`. If this is broken off, the next use opens it again."""

@@ -11,19 +11,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 import msgspec
 
-from gateway.errors import TooLarge
+from gateway.errors import TooLarge, missing
 from gateway.records import Principal, Session, Snapshot
 from gateway.sessions.live import Live, LiveSessions
-from gateway.sessions.sealing import Seals
 from gateway.sessions.store_changes import to_store_changes
 from gateway.stores.changes import AppendAudit, Change, DeleteSnapshot, PutSession, PutSnapshot
 from gateway.stores.store import Store
 from gateway.stores.tables import KEPT
+from sandbox.encoding.sealing import Keys, open_seal, seal
 from sandbox.errors import SandboxError
+from sandbox.snapshots.snapshot_format import PURPOSE
 from sandbox.workers.interface import FileChanges, Frozen
 
 CHAIN_MAX: Final = 8
@@ -33,12 +35,36 @@ ANCESTORS_MAX: Final = 64
 _log = logging.getLogger("hatchway.sessions")
 
 
+class Seals:
+    """Snapshots of a tenant, encrypted before they reach a store or leave the gateway. THREAT[TM-SNAP-TENANT]: a snapshot is
+    sealed for the tenant's id and birth. Stored snapshots are deleted with their tenant; exported ones are not, and must not open
+    in another tenant that gets the same id later. A tenant made before births were recorded has none; what was sealed for its id
+    alone opens."""
+
+    def __init__(self, store: Store, keys: Keys) -> None:
+        self._store, self._keys = store, keys
+
+    async def seal(self, tenant: str, pack: bytes) -> bytes:
+        return seal(pack, self._keys, tenant=await self._owner(tenant), purpose=PURPOSE)
+
+    async def open(self, tenant: str, sealed: bytes) -> bytes:
+        """Raises SNAPSHOT_CORRUPT if it is damaged or was sealed for another tenant."""
+        return open_seal(sealed, self._keys, tenant=await self._owner(tenant), purpose=PURPOSE)
+
+    async def _owner(self, tenant: str) -> str:
+        """Read from the store each time: another process may have deleted the tenant and created it again."""
+        found = await self._store.tenant(tenant)
+        if found is None:
+            raise missing("tenant", tenant)
+        return f"{found.id}#{found.birth}" if found.birth else found.id
+
+
+@dataclass(eq=False)
 class Persistence:
-    def __init__(self, store: Store, seals: Seals, lives: LiveSessions, clock_ms: Callable[[], int]) -> None:
-        self._store = store
-        self._seals = seals
-        self._lives = lives
-        self._clock_ms = clock_ms
+    _store: Store
+    _seals: Seals
+    _lives: LiveSessions
+    _clock_ms: Callable[[], int]
 
     async def find_base(self, live: Live) -> str | None:
         """The snapshot a durable session's next difference builds on; None when it is time for a whole one."""
@@ -88,45 +114,25 @@ class Persistence:
             page = await self._store.snapshots(record.tenant, record.id, limit=200)
             older = [one.id for one in page.items if one.kind in ("run", "idle")]
         sealed = await self._seals.seal(record.tenant, frozen.pack)
-        snapshot = Snapshot(
-            id=frozen.id,
-            tenant=record.tenant,
-            session_id=record.id,
-            parent=record.head,
-            base=frozen.base,
-            depth=depth,
-            kind=kind,
-            language=record.language,
-            size_bytes=len(sealed),
-            free_bytes=frozen.free_bytes,
-            created_at=now,
-        )
-        return PutSnapshot(snapshot=snapshot, pack=sealed), [DeleteSnapshot(id=one) for one in older]
+        more: dict[str, Any] = {"parent": record.head, "base": frozen.base, "depth": depth, "free_bytes": frozen.free_bytes}
+        put = describe_snapshot(record, frozen.id, sealed, kind, now=now, **more)
+        return put, [DeleteSnapshot(id=one) for one in older]
 
 
 def describe_snapshot(
-    record: Session,
-    snapshot_id: str,
-    sealed: bytes,
-    *,
-    now: int,
-    parent: str | None,
-    kind: Literal["saved", "template"] = "saved",
-    label: str = "",
-    free_bytes: int = 0,
+    record: Session, snapshot_id: str, sealed: bytes, kind: Any, *, now: int, label: str = "", **more: Any
 ) -> PutSnapshot:
-    """The session's heap, whole, as a snapshot that is retained."""
+    """Something of the session, sealed, as a snapshot. `more` are fields of `Snapshot`."""
     snapshot = Snapshot(
         id=snapshot_id,
         tenant=record.tenant,
         session_id=record.id,
-        parent=parent,
         kind=kind,
         label=label[:200],
         language=record.language,
         size_bytes=len(sealed),
-        free_bytes=free_bytes,
         created_at=now,
+        **more,
     )
     return PutSnapshot(snapshot=snapshot, pack=sealed)
 

@@ -20,6 +20,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 from weakref import WeakValueDictionary
 
@@ -69,34 +70,22 @@ class SessionObserver(Protocol):
     async def end_session(self, sessions: Sessions, principal: Principal, live: Live, reason: str) -> None: ...
 
 
+@dataclass(eq=False)
 class Sessions:
     """`tools` gives what programs of a tenant can call; with `durable` every session is durable."""
 
-    def __init__(
-        self,
-        store: Store,
-        workers: Workers,
-        policies: Policies,
-        lives: LiveSessions,
-        opener: SessionOpener,
-        eviction: Eviction,
-        tools: Callable[[str], Sequence[Capability]],
-        observer: SessionObserver,
-        clock_ms: Callable[[], int],
-        durable: bool = False,
-    ) -> None:
-        self._store = store
-        self._workers = workers
-        self._policies = policies
-        self.lives = lives
-        self._opener = opener
-        self.eviction = eviction
-        self._tools = tools
-        self._observer = observer
-        self._clock_ms = clock_ms
-        self._durable = durable
-        self._tenants: dict[str, Tenant] = {}
-        self._template_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+    _store: Store
+    _workers: Workers
+    _policies: Policies
+    lives: LiveSessions
+    _opener: SessionOpener
+    eviction: Eviction
+    _tools: Callable[[str], Sequence[Capability]]
+    _observer: SessionObserver
+    _clock_ms: Callable[[], int]
+    _durable: bool = False
+    _tenants: dict[str, Tenant] = field(default_factory=dict)
+    _template_locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def create(self, principal: Principal, asked: CreateSession) -> Session:
         """A new session, from a template if one is named. The first use opens it in a worker."""

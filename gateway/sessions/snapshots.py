@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -20,8 +21,7 @@ from gateway.errors import BadRequest, Conflict, GatewayError
 from gateway.ids import uuid7
 from gateway.records import Principal, Record, RegistryEntry, Session, Snapshot
 from gateway.sessions.opening import get_snapshot
-from gateway.sessions.persistence import audit_snapshot, describe_snapshot, find_origin
-from gateway.sessions.sealing import Seals
+from gateway.sessions.persistence import Seals, audit_snapshot, describe_snapshot, find_origin
 from gateway.sessions.sessions import CreateSession, Sessions
 from gateway.stores.changes import (
     ABSENT,
@@ -34,7 +34,6 @@ from gateway.stores.changes import (
     PutFile,
     PutSecret,
     PutSession,
-    PutSnapshot,
     PutValue,
 )
 from gateway.stores.pages import walk
@@ -45,7 +44,6 @@ from sandbox.engine.limits import MOST
 from sandbox.sessions.session import check_session_id
 from sandbox.snapshots import diff, snapshot_format
 from sandbox.wire import SessionLimits
-from sandbox.workers.interface import Frozen
 
 FORKS_MAX: Final = 100
 FORK_BEGUN: Final = "fork_begun"
@@ -60,12 +58,12 @@ class Diff(Record, frozen=True, kw_only=True):
     variables: dict[str, dict[str, list[str]]]
 
 
+@dataclass(eq=False)
 class Snapshots:
-    def __init__(self, store: Store, sessions: Sessions, seals: Seals, clock_ms: Callable[[], int]) -> None:
-        self._store = store
-        self._sessions = sessions
-        self._seals = seals
-        self._clock_ms = clock_ms
+    _store: Store
+    _sessions: Sessions
+    _seals: Seals
+    _clock_ms: Callable[[], int]
 
     async def take(self, principal: Principal, session_id: str, label: str = "", *, template: bool = False) -> Snapshot:
         """Save the session as it is now."""
@@ -81,7 +79,7 @@ class Snapshots:
     ) -> Snapshot:
         sealed = await self._seals.seal(principal.tenant, pack)
         parent = await find_origin(self._store, session)
-        put = describe_snapshot(session, snapshot_id, sealed, now=self._clock_ms(), parent=parent, kind=kind, label=label)
+        put = describe_snapshot(session, snapshot_id, sealed, kind, now=self._clock_ms(), parent=parent, label=label)
         await self._store.write(principal.tenant, [put, audit_snapshot(put.snapshot, principal)])
         return put.snapshot
 
@@ -180,48 +178,26 @@ class Snapshots:
             told, now = {"parent": session_id, "rule": decision.rule}, self._clock_ms()
             forks = [_describe_fork(live.record, name, f"{name}-{heap.id[:32]}", principal, now) for name in names]
             first, last = _begin_and_end(forks)
+            written: list[Change] = []
             try:
-                for number, fork in enumerate(forks):
-                    extra = [*(first if number == 0 else ()), *(last if number == len(forks) - 1 else ())]
-                    await self._put_fork(principal, fork, belongings, sealed, heap, told, extra)
+                for fork in forks:
+                    # With files, values and secrets, and its heap, so that nothing is lost if the worker dies.
+                    changes: list[Change] = [PutSession(session=fork, expect=ABSENT)]
+                    changes += [msgspec.structs.replace(one, session_id=fork.id) for one in belongings]
+                    head, free = fork.head or "", heap.free_bytes
+                    changes.append(describe_snapshot(fork, head, sealed, "idle", now=now, parent=heap.id, free_bytes=free))
+                    changes.append(AppendAudit(at=now, kind="session.fork", actor=principal.name, subject=fork.id, data=told))
+                    changes += [] if written else first
+                    changes += last if fork is forks[-1] else []
+                    await self._store.write(principal.tenant, changes)
+                    written.append(DeleteSession(session_id=fork.id))
             except GatewayError:
-                if number:
-                    await self._store.write(
-                        principal.tenant, [*(DeleteSession(session_id=one.id) for one in forks[:number]), *last]
-                    )
+                if written:
+                    await self._store.write(principal.tenant, [*written, *last])
                 raise
             for fork in forks:
                 await self._sessions.adopt(fork, worker)
             return forks
-
-    async def _put_fork(
-        self,
-        principal: Principal,
-        fork: Session,
-        belongings: list[Any],
-        sealed: bytes,
-        origin: Frozen,
-        told: dict[str, Any],
-        extra: list[Change],
-    ) -> None:
-        """The fork with files, values and secrets, and its heap, so that nothing is lost if the worker dies."""
-        assert fork.head is not None
-        heap = Snapshot(
-            id=fork.head,
-            tenant=fork.tenant,
-            session_id=fork.id,
-            parent=origin.id,
-            kind="idle",
-            language=fork.language,
-            size_bytes=len(sealed),
-            free_bytes=origin.free_bytes,
-            created_at=fork.created_at,
-        )
-        changes: list[Change] = [PutSession(session=fork, expect=ABSENT)]
-        changes += [msgspec.structs.replace(one, session_id=fork.id) for one in belongings]
-        changes.append(PutSnapshot(snapshot=heap, pack=sealed))
-        changes.append(AppendAudit(at=fork.created_at, kind="session.fork", actor=principal.name, subject=fork.id, data=told))
-        await self._store.write(principal.tenant, [*changes, *extra])
 
     async def _describe_belongings(self, session: Session) -> list[Any]:
         """Files, values and secrets of a session as changes that would make them again."""

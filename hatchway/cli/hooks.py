@@ -13,7 +13,7 @@ import asyncio
 import dataclasses
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +26,13 @@ from sandbox.errors import RequestError
 from sandbox.guests.images import images
 from sandbox.languages import GUEST_OF, LANGUAGE_OF_HOOK
 from sandbox.wire import DEFAULT_LIMITS, Language
-from sandbox.workers.interface import FileChanges, FileEntry, Opening, Worker
+from sandbox.workers.interface import Aside, AsideOutcome, FileChanges, FileEntry, Opening, Worker
 from sandbox.workers.local.worker import LocalWorker
 
 if TYPE_CHECKING:
-    from gateway.hooks.executors.ports import ExecutorOpts, Ran
+    from gateway.hooks.executors.programs import LoadProgram, RunAside
     from gateway.hooks.firing import Fired, Outcome
-    from gateway.hooks.jobs import Changes, Done, Forks, Job
+    from gateway.hooks.outputs import Ran
     from gateway.hooks.payloads import HookPayload, Occasion
     from gateway.hooks.specs import UserHookSpec
 
@@ -120,22 +120,21 @@ def _read_files(folder: str | None) -> FileChanges:
     return FileChanges(written=written)
 
 
-class _Folder:
+def _read_programs(folder: Path) -> LoadProgram:
     """Programs in the folder of the specs."""
+    top = folder.resolve()
 
-    def __init__(self, top: Path) -> None:
-        self._top = top.resolve()
-
-    async def load(self, source: str, name: str) -> bytes | None:
-        path = (self._top / name).resolve()
-        if not path.is_relative_to(self._top) or not path.is_file() or path.stat().st_size > _FILE_BYTES_MAX:
+    async def load(source: str, name: str) -> bytes | None:
+        path = (top / name).resolve()
+        if not path.is_relative_to(top) or not path.is_file() or path.stat().st_size > _FILE_BYTES_MAX:
             return None
         return path.read_bytes()
 
+    return load
 
-class _TestKey:
-    async def key(self, name: str) -> bytes | None:
-        return b"hatchway hook test"
+
+async def _find_test_key(name: str) -> bytes | None:
+    return b"hatchway hook test"
 
 
 class _NotSending:
@@ -156,56 +155,51 @@ class _Seen:
     ran: Ran
 
 
-class _NotedForks:
-    """Forks that remember the environment of the last program."""
-
-    def __init__(self, forks: Forks) -> None:
-        self._forks = forks
-        self.environment: Mapping[str, str] = {}
-
-    async def run(self, session_id: str, job: Job) -> Done:
-        self.environment = job.env
-        return await self._forks.run(_SESSION_ID, job)
-
-
 class _WatchedExecutors:
     """Executors that remember what every hook was told and said."""
 
-    def __init__(self, forks: Forks, options: argparse.Namespace) -> None:
+    def __init__(self, run_aside: RunAside, options: argparse.Namespace) -> None:
         from gateway.egress import Egress
         from gateway.hooks.executors import Executors
 
         egress: Any = Egress() if options.send else _NotSending()
         self.seen: dict[str, _Seen] = {}
-        self._forks = _NotedForks(forks)
-        programs = _Folder(Path(options.spec).parent)
-        self._executors = Executors(forks=self._forks, programs=programs, egress=egress, keys=_TestKey())
+        self._run_aside = run_aside
+        self._environment: Mapping[str, str] = {}
+        load_program = _read_programs(Path(options.spec).parent)
+        self._executors = Executors(
+            run_aside=self._note_environment, load_program=load_program, egress=egress, find_key=_find_test_key
+        )
 
-    async def run(self, spec: UserHookSpec, payload: HookPayload, opts: ExecutorOpts, changes: tuple[Changes, ...] = ()) -> Ran:
+    async def _note_environment(self, session_id: str, aside: Aside, uses: Sequence[str]) -> AsideOutcome:
+        self._environment = aside.env
+        return await self._run_aside(_SESSION_ID, aside, uses)
+
+    async def run(self, spec: UserHookSpec, payload: HookPayload, changes: tuple[FileChanges, ...] = ()) -> Ran:
         from gateway.hooks.matchers import match
 
-        self._forks.environment = {}
-        ran = await self._executors.run(spec, payload, opts, changes)
-        self.seen[spec.id] = _Seen(match(spec.matcher, spec.event, payload.data).why, self._forks.environment, ran)
+        self._environment = {}
+        ran = await self._executors.run(spec, payload, changes)
+        self.seen[spec.id] = _Seen(match(spec.matcher, spec.event, payload.data).why, self._environment, ran)
         return ran
 
 
 async def _fire(
     options: argparse.Namespace, specs: tuple[UserHookSpec, ...], occasion: Occasion, files: FileChanges
 ) -> tuple[Fired, dict[str, _Seen]]:
+    from gateway.hooks.executors.programs import WorkerForks
     from gateway.hooks.firing import fire
-    from gateway.hooks.worker_jobs import WorkerForks
 
     worker = LocalWorker()
 
     async def this_worker() -> Worker:
         return worker
 
-    watched = _WatchedExecutors(WorkerForks(this_worker), options)
+    watched = _WatchedExecutors(WorkerForks(this_worker).run, options)
     try:
         await worker.open(Opening(session_id=_SESSION_ID, language=Language.SHELL, limits=DEFAULT_LIMITS))
         await worker.apply(_SESSION_ID, files)
-        return await fire(occasion, specs, watched, muted=tuple(options.mute)), watched.seen
+        return await fire(occasion, specs, watched.run, muted=tuple(options.mute)), watched.seen
     finally:
         await worker.aclose()
 
@@ -244,8 +238,8 @@ def _print_hook(outcome: Outcome, seen: _Seen | None) -> None:
     print(f"   exit status {ran.exit_code}, {outcome.duration_ms:.1f} ms{attempts}")
     print(f"   decision: {outcome.decision}" + (f" ({outcome.reason})" if outcome.reason else ""))
     print(f"   effect: {outcome.effect.replace('_', ' ')}" + (" by on_error" if outcome.decision == "error" else ""))
-    for path in (*ran.changes.files, *ran.changes.directories, *ran.changes.links) if outcome.changed_files else ():
-        print(f"   keeps {path}")
+    for file in ran.changes.written if outcome.changed_files else ():
+        print(f"   keeps /workspace{file.path}")
 
 
 def _print_end(fired: Fired) -> None:
@@ -276,6 +270,6 @@ def _print_json(fired: Fired, seen: Mapping[str, _Seen]) -> None:
         for hook_id, hook in seen.items()
     }
     facts = {name: getattr(fired, name) for name in fired.__struct_fields__ if name != "changes"}
-    facts["files"] = sorted({path for change in fired.changes for path in (*change.files, *change.directories, *change.links)})
-    facts["removed"] = sorted({path for change in fired.changes for path in change.removed})
+    facts["files"] = sorted({f"/workspace{file.path}" for change in fired.changes for file in change.written})
+    facts["removed"] = sorted({f"/workspace{path}" for change in fired.changes for path in change.removed})
     sys.stdout.write(msgspec.json.encode({**facts, "hooks": hooks}).decode() + "\n")

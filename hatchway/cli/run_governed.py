@@ -21,12 +21,12 @@ from typing import Any, Final
 import msgspec
 
 from gateway.clock import now_ms
-from gateway.configuration import ConfigurationError
+from gateway.configuration import Configuration, ConfigurationError
 from gateway.errors import GatewayError
 from gateway.events import STREAMS
 from gateway.records import Principal, Run, Tenant
 from gateway.runs.runs import RunBody
-from gateway.service import Service, Settings
+from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
 from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
@@ -96,7 +96,7 @@ async def _open_gateway(policy: str, facts: dict[str, Any]) -> AsyncIterator[tup
     )
     principal = Principal(tenant=tenant.id, role="operator", user=str(facts.get("user", getpass.getuser())))
     store = MemoryStore()
-    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), Settings(policy=policy))
+    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), Configuration(policy=policy))
     try:
         await store.write(tenant.id, [PutTenant(tenant=tenant)])
         await service.start()

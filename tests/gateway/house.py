@@ -9,11 +9,12 @@ from typing import Any
 
 from gateway.capabilities.functions import FunctionSource
 from gateway.clock import now_ms
+from gateway.configuration import Configuration
 from gateway.policies.compiler import compile_here, policy_of
 from gateway.policies.in_force import Policies, Replayed, catalog_of
 from gateway.records import Principal, Quotas, Run, StoredPolicy, Tenant
 from gateway.runs.runs import RunBody
-from gateway.service import Service, Settings
+from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
 from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
@@ -69,7 +70,7 @@ class House:
     """Everything a gateway has, but for HTTP: a service that is not started."""
 
     def __init__(self, store: Store, workers: Workers, keys: Keys) -> None:
-        self.service = service = Service(store, workers, keys, Settings(slots=4))
+        self.service = service = Service(store, workers, keys, Configuration(run_slots=4))
         self.store, self.keys, self.catalogue, self.audit = store, keys, service.catalogue, service.audit
         self.policies, self.sessions, self.snapshots = service.policies, service.sessions, service.snapshots
         self.persistence, self.eviction = service.persistence, service.eviction

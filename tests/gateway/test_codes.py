@@ -21,7 +21,6 @@ NO_CODES = {
     "MASTER_KEY": "an environment variable",
     "MCP_TOKEN": "an environment variable",
     "NO_COLOR": "an environment variable",
-    "PATTERN_BYTES_MAX": "a name in __all__",
     "PAYLOAD_JSON": "an environment variable of hooks",
     "PAYLOAD_PATH": "an environment variable of hooks",
     "QF_LIA": "a logic of the solver",

@@ -1,24 +1,31 @@
 """Programs: hooks that run in a sandbox: bash, shell, python, javascript, wasm.
 
-Rules: the program's text is the spec's own or a stored one, never a file of the session. The limits are the contract's
-dispatcher limits as far as our engine has their like: see `_LIMITS` and docs/hooks.md.
+Rules: a hook's program runs as a side program in the session's worker: in a fork of the session's files, which is discarded. Its
+text is the spec's own or a stored one, never a file of the session. The limits are the contract's dispatcher limits as far as our
+engine has their like: see `_LIMITS` and docs/hooks.md.
 THREAT[TM-HOOK-003]: a hook that never ends, floods its output or eats memory is ended by the same limits as any guest.
 """
 
 from __future__ import annotations
 
+import asyncio
 import functools
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
-from gateway.hooks.executors.ports import ExecutorOpts, Programs, Ran
-from gateway.hooks.jobs import Changes, Done, Forks, Job
-from gateway.hooks.outputs import Error, HookOutput, overran, parse, timed_out
-from gateway.hooks.payloads import Letter
+from gateway.hooks.outputs import MAX_OUTPUT_BYTES, Error, HookOutput, Ran, overran, parse, timed_out
+from gateway.hooks.payloads import FOLDER, Letter
 from gateway.hooks.specs import COMMAND_BYTES_MAX, ExecutorType, UserHookSpec
+from gateway.hooks.wasm_compiler import Compiler
+from sandbox.capabilities.registry import Capability
+from sandbox.errors import SetupError
 from sandbox.languages import LANGUAGE_OF_HOOK, LANGUAGES
 from sandbox.limits import DEFAULT_LIMITS, SessionLimits
+from sandbox.wire import RunStatus
+from sandbox.workers.interface import Aside, AsideOutcome, FileChanges, FileEntry, OnCall, Worker, WorkerLost
 
 MODULE_BYTES_MAX: Final = 4 << 20
 _LIMITS: Final[dict[ExecutorType, tuple[int, int]]] = {
@@ -27,24 +34,35 @@ _LIMITS: Final[dict[ExecutorType, tuple[int, int]]] = {
 }
 """Memory in MiB and stack depth. Memory is growth over the image for interpreters, all of it for wasm."""
 _CALLS_MAX: Final = 32
+_LATE: Final = (RunStatus.TIMEOUT, RunStatus.CANCELLED)
+_ROOT: Final = "/workspace"
+_PAYLOADS: Final = FOLDER.removeprefix(_ROOT)
+_KINDS: Final = ("directory", "file", "symlink")
+"""In the order they are written."""
 _ALONE: Final = "import sys; sys.path[:] = filter(None, sys.path); exec(compile({!r}, {!r}, 'exec'))"
 """THREAT[TM-HOOK-001]: programs start in /workspace, where Python looks for modules first: a session that has written a
 `smtplib.py` there would be imported by its judge. One line around the program keeps its own line numbers."""
+
+LoadProgram = Callable[[str, str], Awaitable[bytes | None]]
+"""The program of a source (`policy`, `user` or a capability) and name, or None. Never the session's own files: a program must not
+write the hook that judges it."""
+RunAside = Callable[[str, Aside, Sequence[str]], Awaitable[AsideOutcome]]
+"""Runs a program next to a session; it may call the capabilities that are named. A module is wasm here. What it raises is the
+hook's failure."""
 
 
 async def run_program(
     spec: UserHookSpec,
     session_id: str,
     letter: Letter,
-    opts: ExecutorOpts,
-    forks: Forks | None,
-    programs: Programs | None,
-    changes: tuple[Changes, ...],
+    run: RunAside | None,
+    load: LoadProgram | None,
+    changes: tuple[FileChanges, ...],
 ) -> Ran:
     kind = spec.executor.type
-    if forks is None:
+    if run is None:
         return Ran(Error(f"{kind} hook executor has no dispatcher; runtime did not wire it"))
-    program = spec.executor.command if spec.executor.command is not None else await _load(spec, programs)
+    program = spec.executor.command if spec.executor.command is not None else await _load(spec, load)
     if isinstance(program, Error):
         return Ran(program)
     try:
@@ -52,52 +70,102 @@ async def run_program(
     except UnicodeDecodeError:
         return Ran(Error(f"hook program {spec.executor.program!r} is not UTF-8 text"))
     filename = spec.executor.program or f"<{spec.id}>"
-    job = Job(
+    aside = Aside(
         language=LANGUAGE_OF_HOOK.get(kind),
         code="" if isinstance(code, bytes) else _ALONE.format(code, filename) if kind == "python" else code,
         module=code if isinstance(code, bytes) else b"",
         filename=filename,
         stdin=letter.line,
         env={**letter.variables, **spec.executor.env},
-        letter=(letter.path, letter.text),
-        changes=changes,
-        limits=_limits(kind, opts.timeout_ms, opts.max_output_bytes, bool(spec.uses)),
-        uses=spec.uses,
+        files=[FileEntry(path=letter.path.removeprefix(_ROOT), data=letter.text)],
+        changes=list(changes),
+        limits=_limits(kind, spec.timeout_ms, bool(spec.uses)),
     )
-    done = await forks.run(session_id, job)
-    return Ran(_judge(done, opts), done.changes, done.stdout, done.stderr, done.exit_code)
+    return _judge(await run(session_id, aside, spec.uses), spec.timeout_ms)
 
 
 @functools.lru_cache(maxsize=256)
-def _limits(kind: ExecutorType, timeout_ms: int, max_output_bytes: int, may_call: bool) -> SessionLimits:
+def _limits(kind: ExecutorType, timeout_ms: int, may_call: bool) -> SessionLimits:
     memory_mb, depth = _LIMITS[kind]
     return msgspec.structs.replace(
         DEFAULT_LIMITS,
         memory_mb=memory_mb,
         cpu_ms=timeout_ms,
         wall_ms=timeout_ms,
-        max_stdout_bytes=max_output_bytes,
+        max_stdout_bytes=MAX_OUTPUT_BYTES,
         max_external_calls=_CALLS_MAX if may_call else 0,
         max_stack_depth=depth,
     )
 
 
-def _judge(done: Done, opts: ExecutorOpts) -> HookOutput:
-    if done.is_cut:
-        return overran(opts.max_output_bytes)
-    if done.is_late:
-        return timed_out(opts.timeout_ms)
-    if done.failure is not None:
-        return Error(done.failure)
-    return parse(done.stdout, done.stderr, done.exit_code)
+def _judge(outcome: AsideOutcome, timeout_ms: int) -> Ran:
+    result = outcome.result
+    if outcome.is_cut:
+        output: HookOutput = overran()
+    elif result.status in _LATE:
+        output = timed_out(timeout_ms)
+    elif result.error is not None:
+        output = Error(result.error.message)
+    else:
+        output = parse(result.stdout, result.stderr, result.exit_code)
+    return Ran(output, _select(outcome.changes), result.stdout, result.stderr, result.exit_code)
 
 
-async def _load(spec: UserHookSpec, programs: Programs | None) -> bytes | Error:
+def _select(changes: FileChanges) -> FileChanges:
+    """Without the hook's own payload, in an order in which they can be applied."""
+    if not changes:
+        return changes
+    kept = [file for file in changes.written if not _is_payload(file.path)]
+    removed = [path for path in changes.removed if not _is_payload(path)]
+    return FileChanges(removed=removed, written=sorted(kept, key=lambda file: _KINDS.index(file.kind)))
+
+
+def _is_payload(path: str) -> bool:
+    return path == _PAYLOADS or path.startswith(_PAYLOADS + "/")
+
+
+async def _load(spec: UserHookSpec, load: LoadProgram | None) -> bytes | Error:
     name = spec.executor.program or ""
-    program = await programs.load(spec.source, name) if programs is not None else None
+    program = await load(spec.source, name) if load is not None else None
     if program is None:
         return Error(f"hook program not found: {name}")
     most = MODULE_BYTES_MAX if spec.executor.type == "wasm" else COMMAND_BYTES_MAX
     if len(program) > most:
         return Error(f"hook program {name} has more than {most} bytes")
     return program
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerForks:
+    """Runs a session's hooks in its worker. `uses` gives the capabilities a hook may call, what answers the calls, and the list
+    that receives the files they write."""
+
+    worker: Callable[[], Awaitable[Worker]]
+    uses: Callable[[Sequence[str]], tuple[list[Capability], OnCall | None, list[FileChanges]]] | None = None
+
+    async def run(self, session_id: str, aside: Aside, names: Sequence[str]) -> AsideOutcome:
+        tools, on_call, left = self.uses(names) if self.uses is not None and names else ([], None, [])
+        if tools:
+            aside = msgspec.structs.replace(aside, tools=tools)
+        if aside.module:  # workers compile nothing
+            code = await asyncio.to_thread(_compiler().compile, aside.module, aside.limits.memory_mb << 20)
+            aside = msgspec.structs.replace(aside, module=code)
+        try:
+            outcome = await (await self.worker()).aside(session_id, aside, on_call)
+        except WorkerLost:
+            raise WorkerLost("the worker died while the hook ran") from None
+        except SetupError:
+            what = aside.language.value if aside.language else "it"
+            raise SetupError(f"{what} is not ready here yet; see /readyz") from None
+        return msgspec.structs.replace(outcome, changes=_join([*left, outcome.changes])) if left else outcome
+
+
+@functools.cache
+def _compiler() -> Compiler:
+    return Compiler()
+
+
+def _join(every: Sequence[FileChanges]) -> FileChanges:
+    """Each path as it was written last."""
+    written = {file.path: file for changes in every for file in changes.written}
+    return FileChanges(removed=[path for changes in every for path in changes.removed], written=list(written.values()))

@@ -19,11 +19,11 @@ import hashlib
 import hmac
 import random
 import time
+from collections.abc import Awaitable, Callable
 from typing import Final
 
-from gateway.egress.errors import EgressError, EgressFailed, EgressRefused
-from gateway.hooks.executors.ports import Answer, Decide, Egress, ExecutorOpts, Ran, SigningKeys
-from gateway.hooks.outputs import Error, overran, parse, timed_out
+from gateway.egress import Decide, Egress, EgressError, EgressFailed, EgressRefused, Response
+from gateway.hooks.outputs import MAX_OUTPUT_BYTES, Error, Ran, overran, parse, timed_out
 from gateway.hooks.payloads import Letter
 from gateway.hooks.specs import UserHookSpec
 from gateway.ids import uuid7
@@ -35,6 +35,8 @@ ATTEMPTS_MAX: Final = 6
 _PAUSE_MS: Final = 50
 _PAUSE_MS_MAX: Final = 5000
 _AGAIN: Final = frozenset({429, 500, 502, 503, 504})
+FindKey = Callable[[str], Awaitable[bytes | None]]
+"""The key that signs webhooks, by its name, or None."""
 
 
 def sign(body: bytes, key: bytes, now_seconds: int) -> str:
@@ -52,30 +54,25 @@ def verify(header: str, body: bytes, key: bytes, now_seconds: int, tolerance_sec
 
 
 async def run_webhook(
-    spec: UserHookSpec,
-    letter: Letter,
-    opts: ExecutorOpts,
-    egress: Egress | None,
-    keys: SigningKeys | None,
-    decide: Decide | None = None,
+    spec: UserHookSpec, letter: Letter, egress: Egress | None, find_key: FindKey | None, decide: Decide | None = None
 ) -> Ran:
     if egress is None:
         return Ran(Error("webhook hook executor has no dispatcher; runtime did not wire it"), attempts=0)
     name = spec.executor.secret or DEFAULT_KEY
-    key = await keys.key(name) if keys is not None else None
+    key = await find_key(name) if find_key is not None else None
     if not key:
         return Ran(Error(f"webhook has no signing key {name!r}; store it as a secret of that name"), attempts=0)
-    sending = _Sending(spec, letter, opts, egress, key, decide)
+    sending = _Sending(spec, letter.text, egress, key, decide)
     try:
-        return await asyncio.wait_for(sending.run(), opts.timeout_ms / 1000)
+        async with asyncio.timeout(spec.timeout_ms / 1000):
+            return await sending.run()
     except TimeoutError:
-        return Ran(timed_out(opts.timeout_ms), attempts=sending.attempts)
+        return Ran(timed_out(spec.timeout_ms), attempts=sending.attempts)
 
 
 def pause_ms(attempts: int) -> float:
-    """How long to wait after that number of attempts: twice as long each time, and never quite the same, so that senders do
-    not march
-    in step."""
+    """How long to wait after that number of attempts: twice as long each time, and never quite the same, so that senders do not
+    march in step."""
     most_ms = min(_PAUSE_MS << (attempts - 1), _PAUSE_MS_MAX)
     return random.uniform(most_ms / 2, most_ms)
 
@@ -83,18 +80,11 @@ def pause_ms(attempts: int) -> float:
 class _Sending:
     """One delivery: its attempts, and the pauses between them."""
 
-    def __init__(
-        self, spec: UserHookSpec, letter: Letter, opts: ExecutorOpts, egress: Egress, key: bytes, decide: Decide | None
-    ) -> None:
+    def __init__(self, spec: UserHookSpec, body: bytes, egress: Egress, key: bytes, decide: Decide | None) -> None:
         self.attempts = 0
-        self._decide = decide
-        self._spec = spec
-        self._body = letter.text
-        self._opts = opts
-        self._egress = egress
-        self._key = key
+        self._spec, self._body, self._egress, self._key, self._decide = spec, body, egress, key, decide
         self._delivery = uuid7()
-        self._until = time.monotonic() + opts.timeout_ms / 1000
+        self._until = time.monotonic() + spec.timeout_ms / 1000
 
     async def run(self) -> Ran:
         problem = ""
@@ -106,7 +96,7 @@ class _Sending:
                 if isinstance(error, EgressRefused):
                     return Ran(self._refused(error), attempts=self.attempts)
                 if isinstance(error, EgressFailed) and error.reason == "TIMEOUT":
-                    return Ran(timed_out(self._opts.timeout_ms), attempts=self.attempts)
+                    return Ran(timed_out(self._spec.timeout_ms), attempts=self.attempts)
                 problem = f"webhook failed: {error}"
             else:
                 if 200 <= answer.status < 300:
@@ -121,9 +111,9 @@ class _Sending:
 
     def _refused(self, error: EgressRefused) -> Error:
         """The guarded client's refusals are final: the same request would be refused again."""
-        return overran(self._opts.max_output_bytes) if error.code == "RESPONSE_TOO_LARGE" else Error(f"webhook refused: {error}")
+        return overran() if error.code == "RESPONSE_TOO_LARGE" else Error(f"webhook refused: {error}")
 
-    async def _send(self) -> Answer:
+    async def _send(self) -> Response:
         headers = {
             "Content-Type": "application/json",
             "User-Agent": "hatchway-hooks",
@@ -139,7 +129,7 @@ class _Sending:
             headers=headers,
             body=self._body,
             timeout_ms=left_ms,
-            max_response_bytes=self._opts.max_output_bytes,
+            max_response_bytes=MAX_OUTPUT_BYTES,
             follow_redirects=False,
             decide=self._decide,
         )
@@ -152,6 +142,6 @@ class _Sending:
         await asyncio.sleep(pause)
         return True
 
-    def _read(self, answer: Answer) -> Ran:
+    def _read(self, answer: Response) -> Ran:
         text = answer.body.decode("utf-8", "replace")
         return Ran(parse(text), stdout=text, attempts=self.attempts)

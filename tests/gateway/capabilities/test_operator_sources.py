@@ -24,7 +24,7 @@ from gateway.http.assembly import Face
 from gateway.lifecycle import default_policy
 from gateway.records import Principal, Quotas, Tenant
 from gateway.runs.runs import RunBody
-from gateway.service import Service, Settings
+from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
 from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
@@ -53,7 +53,7 @@ async def equipped(folder: Path, web: Web, rules: str, tests: str) -> AsyncItera
     path = folder / "house.hatch"
     path.write_text(POLICY + rules + TEST.format(more=tests))
     egress = Egress(ports=[web.port], allow_private=["127.0.0.0/8"], resolve=here)
-    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), Settings(policy=str(path)), egress=egress)
+    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), Configuration(policy=str(path)), egress=egress)
     headers = {"Authorization": "Bearer ${secret:partner/live}"}
     url = f"http://{HOST}:{web.port}/orders"
     await service.start(Equipment(endpoints=[EndpointSpec(name="orders", url=url, headers=headers)]))
@@ -173,7 +173,7 @@ async def serving(
     await store.write("acme", [PutTenant(tenant=Tenant(id="acme", quotas=Quotas(), created_at=1, updated_at=1))])
     path = folder / "house.hatch"
     path.write_text(POLICY + rules + TEST.format(more=tests))
-    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), Settings(policy=str(path)))
+    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), Configuration(policy=str(path)))
     try:
         await service.start(equipment, functions)
         yield service

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from gateway.configuration import Configuration
 from gateway.records import Quotas, Tenant
 from gateway.runs.runs import RunBody
-from gateway.service import Service, Settings
+from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
 from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
@@ -44,7 +45,7 @@ async def opened(folder: Path, rules: str = "") -> AsyncIterator[Session]:
     (folder / "p.hatch").write_text(POLICY + RULES + rules + TEST.format(more=""))
     store = MemoryStore()
     await store.write("acme", [PutTenant(tenant=Tenant(id="acme", quotas=Quotas(), created_at=1, updated_at=1))])
-    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), Settings(policy=str(folder / "p.hatch")))
+    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), Configuration(policy=str(folder / "p.hatch")))
     await service.start()
     try:
         session = Session(service, (await service.sessions.create(ANN, CreateSession())).id)

@@ -10,10 +10,10 @@ import msgspec
 
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
-from gateway.hooks.firing import Fired, Gate, fire
+from gateway.hooks.executors.programs import WorkerForks
+from gateway.hooks.firing import Fired, Recheck, fire
 from gateway.hooks.payloads import Occasion
 from gateway.hooks.specs import UserHookSpec, check_specs
-from gateway.hooks.worker_jobs import WorkerForks
 from sandbox.capabilities.registry import Capability
 from sandbox.guests.images import images
 from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest, RunResult
@@ -57,7 +57,7 @@ class Stage:
         self.tools: list[Capability] = []
         self.on_call: OnCall | None = None
         self.programs = StoredPrograms()
-        self.executors = Executors(forks=WorkerForks(self._of, self._uses), programs=self.programs)
+        self.executors = Executors(run_aside=WorkerForks(self._of, self._uses).run, load_program=self.programs.load)
         self.open()
 
     def open(self, total_bytes: int = 100 << 20) -> None:
@@ -92,7 +92,7 @@ class Stage:
         event: str,
         *hooks: dict[str, Any] | UserHookSpec,
         data: Mapping[str, Any] | None = None,
-        gate: Gate | None = None,
+        recheck: Recheck | None = None,
         muted: tuple[str, ...] = (),
         executors: Executors | None = None,
         **ids: str,
@@ -100,7 +100,7 @@ class Stage:
         raw = [{"event": event, **hook} for hook in hooks if isinstance(hook, dict)]
         specs = check_specs(raw) if raw else tuple(hook for hook in hooks if isinstance(hook, UserHookSpec))
         occasion = Occasion(event=HookEvent(event), session_id="s1", data=DATA[event] if data is None else data, **ids)
-        return self.runner.run(fire(occasion, specs, executors or self.executors, gate, muted=muted))
+        return self.runner.run(fire(occasion, specs, (executors or self.executors).run, recheck, muted=muted))
 
     def close(self) -> None:
         self.runner.run(self.worker.aclose())

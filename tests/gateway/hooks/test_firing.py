@@ -10,7 +10,6 @@ import pytest
 
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
-from gateway.hooks.jobs import Done, Job
 from tests.gateway.hooks.stage import DATA, Stage, answer, bash
 
 FAILING = "echo nonsense"
@@ -22,7 +21,7 @@ class TableGate:
     def __init__(self) -> None:
         self.asked: list[Mapping[str, Any]] = []
 
-    async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
+    def check(self, data: Mapping[str, Any]) -> str | None:
         self.asked.append(data)
         arguments = data.get("arguments") or data.get("inputs") or {}
         return "at most 100 rows" if arguments.get("rows", 0) > 100 else None
@@ -138,7 +137,7 @@ def test_tm_hook_007_a_rewrite_into_something_the_policy_denies_is_refused(stage
         bash(answer(decision="mutate", patch={"arguments": {"rows": 50}})),
         bash(answer(decision="mutate", patch={"arguments": {"rows": 5000}}) + "; echo x > evidence.txt"),
         bash("true"),
-        gate=gate,
+        recheck=gate.check,
     )
     assert (fired.blocked, fired.blocked_by) == ("at most 100 rows", "user:pre_tool_use_1")
     assert [one.effect for one in fired.outcomes] == ["rewrote", "denied"]
@@ -148,19 +147,19 @@ def test_tm_hook_007_a_rewrite_into_something_the_policy_denies_is_refused(stage
 
 def test_the_gate_is_asked_after_rewrites_only(stage: Stage) -> None:
     gate = TableGate()
-    stage.fire("pre_tool_use", bash("true"), bash(FAILING), gate=gate)
-    stage.fire("post_tool_use", bash(answer(decision="mutate", patch={"result": 1})), gate=gate)
+    stage.fire("pre_tool_use", bash("true"), bash(FAILING), recheck=gate.check)
+    stage.fire("post_tool_use", bash(answer(decision="mutate", patch={"result": 1})), recheck=gate.check)
     assert gate.asked == []
-    stage.fire("before_run", bash(answer(decision="mutate", patch={"inputs": {"rows": 1}})), gate=gate)
+    stage.fire("before_run", bash(answer(decision="mutate", patch={"inputs": {"rows": 1}})), recheck=gate.check)
     assert len(gate.asked) == 1
 
 
 def test_a_gate_that_breaks_has_refused(stage: Stage) -> None:
     class Broken:
-        async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
+        def check(self, data: Mapping[str, Any]) -> str | None:
             raise RuntimeError("secret detail")
 
-    fired = stage.fire("pre_tool_use", bash(answer(decision="mutate", patch={"arguments": {}})), gate=Broken())
+    fired = stage.fire("pre_tool_use", bash(answer(decision="mutate", patch={"arguments": {}})), recheck=Broken().check)
     assert fired.blocked == "the policy could not judge what the hook rewrote"
 
 
@@ -174,12 +173,14 @@ def test_outcomes_carry_what_an_audit_needs(stage: Stage) -> None:
 
 def test_an_executor_that_hangs_is_ended_from_outside(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     class Hanging:
-        async def run(self, session_id: str, job: Job) -> Done:
+        async def run(self, session_id: str, aside: object, uses: object) -> Any:
             await asyncio.Event().wait()
             raise AssertionError
 
     monkeypatch.setattr("gateway.hooks.firing._GRACE_SECONDS", 0.05)
-    fired = stage.fire("pre_tool_use", bash("true", timeout_ms=100, on_error="block"), executors=Executors(forks=Hanging()))
+    fired = stage.fire(
+        "pre_tool_use", bash("true", timeout_ms=100, on_error="block"), executors=Executors(run_aside=Hanging().run)
+    )
     assert fired.blocked == "hook timed out after 100 ms"
 
 
@@ -192,7 +193,7 @@ def test_many_firings_at_once_do_not_mix(stage: Stage) -> None:
 
     async def all_of_them() -> list[str | None]:
         occasions = [Occasion(event=HookEvent.PRE_TOOL_USE, session_id="s1", data={"tool_name": f"t{n}"}) for n in range(40)]
-        return [one.blocked for one in await asyncio.gather(*(fire(one, specs, stage.executors) for one in occasions))]
+        return [one.blocked for one in await asyncio.gather(*(fire(one, specs, stage.executors.run) for one in occasions))]
 
     assert stage.runner.run(all_of_them()) == [f"t{n}" for n in range(40)]
 
@@ -207,9 +208,9 @@ def test_a_slow_hook_does_not_keep_a_quick_one_waiting(stage: Stage) -> None:
     occasion = Occasion(event=HookEvent.PRE_TOOL_USE, session_id="s1", data={})
 
     async def both() -> bool:
-        waiting = asyncio.ensure_future(fire(occasion, [slow], stage.executors))
+        waiting = asyncio.ensure_future(fire(occasion, [slow], stage.executors.run))
         await asyncio.sleep(0)
-        done = await fire(occasion, [quick], stage.executors)
+        done = await fire(occasion, [quick], stage.executors.run)
         is_first = not waiting.done() and done.outcomes[0].effect == "continued"
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)

@@ -26,7 +26,7 @@ async def commands(book: HookStore) -> list[str | None]:
 
 def another(house: House) -> HookStore:
     """The same tenants' hooks, as another process knows them."""
-    return HookStore(house.store, house.hooks._forks)
+    return HookStore(house.store, house.hooks._run_aside)
 
 
 def test_hooks_without_an_id_that_come_at_once_are_all_kept() -> None:

@@ -70,4 +70,4 @@ def test_output_that_cannot_be_understood_in_one_way_only_is_an_error(stdout: st
 
 def test_limits_are_reported_in_the_contracts_words() -> None:
     assert timed_out(100).message == "hook timed out after 100 ms"
-    assert overran(65536).message == "hook output exceeded 65536 bytes"
+    assert overran().message == "hook output exceeded 65536 bytes"

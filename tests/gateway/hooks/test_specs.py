@@ -111,7 +111,7 @@ def test_all_mistakes_of_all_hooks_are_told_at_once() -> None:
     with pytest.raises(InvalidHooks) as refused:
         check_specs(raw)
     assert [one.where for one in refused.value.mistakes] == [
-        "hooks[0].event", "hooks[0].executor", "hooks[0].timeout_ms", "hooks[0].on_error", "hooks[1]", "hooks[2].executor",
+        "hooks[0].event", "hooks[0].timeout_ms", "hooks[0].on_error", "hooks[0].executor", "hooks[1]", "hooks[2].executor",
     ]  # fmt: skip
     assert refused.value.code == "INVALID_HOOKS"
 

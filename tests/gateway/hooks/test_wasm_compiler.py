@@ -182,7 +182,7 @@ def test_a_module_writes_files_that_are_kept_if_it_succeeds(stage: Stage) -> Non
     stage.programs.files["user", "m.wasm"] = build(program)
     fired = stage.fire("pre_tool_use", {"executor": {"type": "wasm", "program": "m.wasm"}, "on_error": "block"})
     assert fired.blocked is None
-    assert [one.directories for one in fired.changes] == [("/workspace/made",)]
+    assert [(file.kind, file.path) for one in fired.changes for file in one.written] == [("directory", "/made")]
 
 
 def calls(message: str, alloc: str = "(i32.const 4096)") -> str:

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from gateway.configuration import Configuration
 from gateway.errors import BadRequest
 from gateway.policies.compiler import RefusedPolicy
 from gateway.policies.deployments import Deploy, Deployments, Sources
 from gateway.policies.gate import is_permitted
 from gateway.records import Principal
-from gateway.service import Service, Settings
+from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
 from gateway.stores.engines.memory import MemoryStore
 from gateway.tenants.tenants import Tenancy, UpdateTenant
@@ -136,7 +137,7 @@ def test_tenants_that_do_not_fit_a_new_default_policy_are_named_when_the_service
         (tmp_path / name).write_text(text)
 
     async def start(store: MemoryStore, default: str) -> Service:
-        service = Service(store, LocalWorkers(), Keys.of(bytes(32)), Settings(policy=default))
+        service = Service(store, LocalWorkers(), Keys.of(bytes(32)), Configuration(policy=default))
         await service.start()
         return service
 

@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from gateway.configuration import Configuration
 from gateway.errors import StoreFailed, Unavailable
 from gateway.records import AuditRecord, Quotas, Run, Tenant
 from gateway.runs import calls, results
 from gateway.runs.approvals import Decide
 from gateway.runs.runs import RunBody
-from gateway.service import Service, Settings
+from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
 from gateway.stores import audit_chain
 from gateway.stores.changes import AppendAudit, PutTenant
@@ -196,7 +197,7 @@ def test_a_run_that_was_decided_about_just_before_a_stop_goes_on_after_the_start
         policy.write_text(POLICY + "ask refund\n  by finance within 1h\n" + TEST.format(more="refund { amount 1 } => ask"))
         await store.write("acme", [PutTenant(tenant=Tenant(id="acme", quotas=Quotas(), created_at=1, updated_at=1))])
 
-        before = Service(store, LocalWorkers(), keys, Settings(policy=str(policy)))
+        before = Service(store, LocalWorkers(), keys, Configuration(policy=str(policy)))
         await before.start(functions=functions)
         session = await before.sessions.create(ANN, CreateSession())
         waiting = await before.runs.run(ANN, session.id, RunBody(code="tools.refund(amount=50)"))
@@ -208,7 +209,7 @@ def test_a_run_that_was_decided_about_just_before_a_stop_goes_on_after_the_start
         for close in (before.audit.close, before.policies.compiler.close, before.catalogue.close, before.workers.aclose):
             await close()
 
-        after = Service(store, LocalWorkers(), keys, Settings(policy=str(policy)))
+        after = Service(store, LocalWorkers(), keys, Configuration(policy=str(policy)))
         await after.start(functions=functions)
         await after.resumption.settle()
         ended = await after.runs.get(ANN, waiting.id)

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from gateway.configuration import Configuration
 from gateway.records import Quotas, Run, Tenant
 from gateway.runs.approvals import Decide
 from gateway.runs.runs import RunBody
-from gateway.service import Service, Settings
+from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
 from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
@@ -62,7 +63,7 @@ async def shop(folder: Path, hook: str, moment: str = "before run") -> AsyncIter
     (folder / "look.py").write_text(hook)
     store = MemoryStore()
     await store.write("acme", [PutTenant(tenant=Tenant(id="acme", quotas=Quotas(), created_at=1, updated_at=1))])
-    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), Settings(policy=str(folder / "shop.hatch")))
+    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), Configuration(policy=str(folder / "shop.hatch")))
     made = Shop(service)
     amount = {"type": "integer", "minimum": 0, "maximum": 100}
     schema = {"type": "object", "properties": {"amount": amount}, "required": ["amount"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,8 +13,8 @@ import pytest
 from gateway.clock import now_ms
 from gateway.errors import Conflict, Forbidden, GatewayError
 from gateway.lifecycle.crash_recovery import settle_forks
-from gateway.records import Principal, Session
 from gateway.sessions.sessions import CreateSession
+from gateway.stores.changes import PutSession
 from gateway.stores.engines.memory import MemoryStore
 from sandbox.capabilities.registry import stand_in
 from sandbox.encoding.sealing import Keys
@@ -273,14 +274,14 @@ def test_of_forks_that_were_broken_off_none_stays_but_what_was_used(reached: int
         async with housed(store=store, keys=keys) as house:
             session = await new(house, durable=True)
             await run(house, session, "x = 1")
-            put_fork = house.snapshots._put_fork
+            write = store.write
 
-            async def until(principal: Principal, fork: Session, *rest: Any) -> None:
-                if fork.id == names[reached]:
+            async def until(tenant: str, changes: Sequence[Any]) -> Any:
+                if any(isinstance(one, PutSession) and one.session.id == names[reached] for one in changes):
                     raise Killed
-                await put_fork(principal, fork, *rest)
+                return await write(tenant, changes)
 
-            monkeypatch.setattr(house.snapshots, "_put_fork", until)
+            monkeypatch.setattr(store, "write", until)
             with pytest.raises(Killed):
                 await house.snapshots.fork(ANN, session, names)
             monkeypatch.undo()

@@ -8,8 +8,6 @@ import pytest
 
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
-from gateway.hooks.executors.ports import ExecutorOpts
-from gateway.hooks.jobs import to_worker
 from gateway.hooks.outputs import Allow, Block, Error
 from gateway.hooks.payloads import Occasion, make_payload
 from gateway.hooks.specs import UserHookSpec, check_specs, from_policy
@@ -141,11 +139,16 @@ def test_files_of_a_hook_that_succeeded_are_returned_and_can_be_kept(stage: Stag
     program = "mkdir -p a/b; echo new > a/b/n.txt; echo changed > old.txt; touch same.txt; rm gone.txt; ln -s old.txt link"
     stage.write("/workspace/gone.txt", "gone")
     (changes,) = stage.fire("pre_tool_use", bash(program)).changes
-    assert changes.files == {"/workspace/a/b/n.txt": b"new\n", "/workspace/old.txt": b"changed\n"}
-    assert (changes.directories, changes.removed) == (("/workspace/a", "/workspace/a/b"), ("/workspace/gone.txt",))
-    assert changes.links == {"/workspace/link": "old.txt"}
+    assert changes.removed == ["/gone.txt"]
+    assert [(file.kind, file.path, file.data) for file in changes.written] == [
+        ("directory", "/a", b""),
+        ("directory", "/a/b", b""),
+        ("file", "/a/b/n.txt", b"new\n"),
+        ("file", "/old.txt", b"changed\n"),
+        ("symlink", "/link", b"old.txt"),
+    ]
     assert stage.files()["/workspace/old.txt"] == "old", "nothing is kept until the caller says so"
-    stage.apply(to_worker(changes))
+    stage.apply(changes)
     assert stage.run("cat a/b/n.txt link; ls").stdout == "new\nchanged\na\nlink\nold.txt\nsame.txt\n"
 
 
@@ -168,7 +171,7 @@ def test_a_later_hook_of_the_same_firing_sees_what_an_earlier_one_left(stage: St
 def test_payload_files_and_their_directory_are_never_left_behind(stage: Stage) -> None:
     fired = stage.fire("pre_tool_use", bash("cp .hooks/*.json copy.json; echo mine > .hooks/mine"))
     (changes,) = fired.changes
-    assert list(changes.files) == ["/workspace/copy.json"] and changes.directories == ()
+    assert [file.path for file in changes.written] == ["/copy.json"]
     assert stage.files() == {}
 
 
@@ -209,11 +212,11 @@ def test_no_dispatcher_and_no_session_are_errors_in_plain_words(stage: Stage) ->
 
 def test_an_executor_never_raises_whatever_its_ports_do(stage: Stage) -> None:
     class Broken:
-        async def run(self, session_id: str, job: object) -> Any:
+        async def run(self, session_id: str, aside: object, uses: object) -> Any:
             raise RuntimeError("the worker died")
 
     payload = make_payload(Occasion(event=HookEvent.PRE_TOOL_USE, session_id="s1", data={}), "user:x", {}, 0)
-    assert run(stage, Executors(forks=Broken()), bash("true"), payload) == Error("the worker died")
+    assert run(stage, Executors(run_aside=Broken().run), bash("true"), payload) == Error("the worker died")
 
 
 def test_a_result_too_large_for_a_payload_is_the_hooks_error(stage: Stage) -> None:
@@ -223,6 +226,6 @@ def test_a_result_too_large_for_a_payload_is_the_hooks_error(stage: Stage) -> No
 
 
 def run(stage: Stage, executors: Executors, hook: dict[str, Any], payload: Any) -> Allow | Block | Error | Any:
-    (spec,) = check_specs([{"event": "pre_tool_use", **hook}])
+    (spec,) = check_specs([{"event": "pre_tool_use", "timeout_ms": 500, **hook}])
     assert isinstance(spec, UserHookSpec)
-    return stage.runner.run(executors.run(spec, payload, ExecutorOpts(500))).output
+    return stage.runner.run(executors.run(spec, payload)).output

@@ -67,7 +67,7 @@ def service(reply: Reply) -> Iterator[tuple[str, Received]]:
 
 def fire(stage: Stage, url: str, *, egress: Egress | None = None, secret: str | None = None, **fields: Any) -> Fired:
     port = int(url.split(":")[2].split("/")[0])
-    executors = Executors(egress=egress or Egress(ports=(port,), allow_private=("127.0.0.1/32",)), keys=Keys())
+    executors = Executors(egress=egress or Egress(ports=(port,), allow_private=("127.0.0.1/32",)), find_key=Keys().key)
     executor = {"type": "webhook", "url": url} | ({"secret": secret} if secret else {})
     return stage.fire("pre_tool_use", {"executor": executor, "on_error": "block", **fields}, executors=executors)
 

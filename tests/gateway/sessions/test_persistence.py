@@ -8,7 +8,7 @@ import pytest
 
 from gateway.errors import NotFound
 from gateway.records import Tenant
-from gateway.sessions.sealing import Seals
+from gateway.sessions.persistence import Seals
 from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
 from sandbox.encoding.sealing import Keys, seal
