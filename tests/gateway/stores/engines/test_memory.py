@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from gateway.errors import GatewayError
+from gateway.records import Run
 from gateway.stores.changes import (
     ABSENT,
     AppendAudit,
     Change,
     DeleteFile,
-    DeleteRun,
+    DeleteRecord,
     DeleteSession,
     DeleteSnapshot,
     DeleteValue,
@@ -61,7 +62,7 @@ def a_change(chance: random.Random) -> Change:
             lambda: PutValue(where, f"k{n}", content, AT + n, expect),
             lambda: DeleteValue(where, f"k{n}"),
             lambda: PutRun(run(f"r{n}", where, created_at=AT + n)),
-            lambda: DeleteRun(f"r{n}"),
+            lambda: DeleteRecord(Run, (f"r{n}",)),
             lambda: PutSnapshot(snapshot(name, where, base=chance.choice([None, "p1", "p2"]), created_at=AT + n), content),
             lambda: DeleteSnapshot(name),
             lambda: PutApproval(
