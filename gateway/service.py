@@ -21,8 +21,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from gateway.audit.audit_log import AuditLog
 from gateway.audit.buffer import AuditBuffer
+from gateway.audit.verification import AuditLog
 from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.mcp_servers import ServerSource
 from gateway.capabilities.operator_sources import Equipment, equip, list_states, load_equipment, make_egress

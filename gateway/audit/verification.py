@@ -1,4 +1,5 @@
-"""Verification of the audit chain: what was changed, removed, reordered or made unreadable.
+"""A tenant's audit log, for its operator: read page by page, exported, and verified: what was changed, removed, reordered or made
+unreadable.
 
 What a chain cannot show by itself: that its newest records were cut off, or that all of it was written again. A head
 (`sequence:digest`, as `verify` reports it) that is kept elsewhere shows that too.
@@ -14,6 +15,7 @@ import msgspec
 from gateway.records import AuditRecord
 from gateway.stores.audit_chain import CHECKPOINT, body_of, canonical, digest_of_body, read
 from gateway.stores.store import Store
+from gateway.stores.stored import Page
 
 LINE_BYTES_MAX: Final = 1 << 20
 _FINDINGS_MAX: Final = 100
@@ -104,6 +106,28 @@ class Verifier:
     def _find(self, sequence: int, problem: str, message: str) -> None:
         if len(self._findings) < _FINDINGS_MAX:
             self._findings.append(Finding(sequence, problem, message))
+
+
+class AuditLog:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def page(self, tenant: str, after: int, limit: int) -> Page[AuditRecord]:
+        """Records after a sequence; `next` is the last one's."""
+        records = await self._store.audit(tenant, after=after, limit=limit)
+        return Page(records, str(records[-1].sequence) if len(records) == limit else None)
+
+    async def export(self, tenant: str, after: int, limit: int | None) -> AsyncIterator[bytes]:
+        """The records as JSON lines: all of them, or the first `limit`."""
+        async for line in export(self._store, tenant, after=after):
+            yield line
+            if limit is not None:
+                limit -= 1
+                if not limit:
+                    return
+
+    async def verify(self, tenant: str) -> Verdict:
+        return await verify(self._store, tenant)
 
 
 async def verify(store: Store, tenant: str, known: tuple[int, str] | None = None) -> Verdict:

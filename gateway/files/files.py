@@ -18,13 +18,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Container, Iterable
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from gateway.clock import now_ms
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge
 from gateway.files import tar
-from gateway.files.archives import members
 from gateway.files.overlay import Layers
 from gateway.ids import uuid7
 from gateway.records import NIL_UUID, FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
@@ -41,6 +42,7 @@ Matches: TypeAlias = list[GrepMatch]
 Paths: TypeAlias = list[str]
 Permitted: TypeAlias = Callable[[str], bool]
 """Whether the caller may have what is stored at a path."""
+_KINDS: Final = ("directory", "file", "symlink")
 _LINKS_MAX: Final = 40
 _ATTEMPTS: Final = 5
 
@@ -199,14 +201,14 @@ class Files:
     ) -> AsyncIterator[bytes]:
         """The tree below a directory, paths relative to it, one member at a time; without what is not `permitted`, and without
         links that lead out of it."""
-        async for one, content in members(self._store, tenant, session_id, normalize(path), permitted):
+        async for one, content in _members(self._store, tenant, session_id, normalize(path), permitted):
             if content is not None:
                 yield tar.pack(tar.Member(one.path, one.kind, content, one.is_readonly, one.updated_at))
         yield tar.END
 
     async def links_out(self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = everything) -> int:
         """How many links `export_tar` leaves out."""
-        found = members(self._store, tenant, session_id, normalize(path), permitted, kinds=("symlink",))
+        found = _members(self._store, tenant, session_id, normalize(path), permitted, kinds=("symlink",))
         return sum([content is None async for _, content in found])
 
     async def import_tar(
@@ -318,6 +320,24 @@ class Files:
             created_at=at,
             updated_at=at,
         )
+
+
+async def _members(
+    store: Store, tenant: str, session_id: str, directory: StorePath, permitted: Permitted, kinds: Container[str] = _KINDS
+) -> AsyncIterator[tuple[StoredFile, bytes | None]]:
+    """What an archive of a directory holds, paths relative to it; what is not permitted is not there. A link is carried so that
+    it leads to the same place after the archive was unpacked; one that leads out of the directory has no content."""
+    base = "" if directory == "/" else directory
+    for one in await store.tree(tenant, session_id):
+        if one.kind not in kinds or not one.path.startswith(base + "/") or not permitted(one.path):
+            continue
+        blobs = {} if one.is_directory else await store.blobs(tenant, [one.digest])
+        if one.is_directory or one.digest in blobs:
+            content: bytes | None = blobs.get(one.digest, b"")
+            below = msgspec.structs.replace(one, path=one.path[len(base) :])
+            if one.kind == "symlink":
+                content = tar.carried(below.path, content or b"", base)
+            yield below, content
 
 
 def _under(base: str, path: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -20,13 +20,10 @@ from gateway.records import AuditRecord
 from gateway.stores.changes import AppendAudit
 from gateway.stores.stored import PAGE_MAX
 
+if TYPE_CHECKING:
+    from gateway.stores.store import Store
+
 CHECKPOINT: Final = "audit.checkpoint"
-
-
-class AuditPort(Protocol):
-    """The one question of a store that following a chain needs."""
-
-    async def audit(self, tenant: str, *, after: int = 0, limit: int = 100) -> list[AuditRecord]: ...
 
 
 def canonical(value: Any) -> bytes:
@@ -71,7 +68,7 @@ def decode(body: bytes, digest: str) -> AuditRecord:
     return msgspec.convert({**msgspec.json.decode(body), "digest": digest}, AuditRecord)
 
 
-async def read(store: AuditPort, tenant: str, *, after: int = 0) -> AsyncIterator[AuditRecord]:
+async def read(store: Store, tenant: str, *, after: int = 0) -> AsyncIterator[AuditRecord]:
     """Every record after a sequence, a page at a time."""
     while page := await store.audit(tenant, after=after, limit=PAGE_MAX):
         for record in page:

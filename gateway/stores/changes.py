@@ -144,10 +144,6 @@ class PutRun(Change, frozen=True):
     run: Run
 
 
-class DeleteRun(Change, frozen=True):
-    id: str
-
-
 class PutSnapshot(Change, frozen=True):
     """The record and its sealed pack. A `base` must be stored already."""
 
@@ -183,10 +179,6 @@ class ExpireApprovals(Change, frozen=True):
     back revives nothing."""
 
     at: int
-
-
-class DeleteApproval(Change, frozen=True):
-    id: str
 
 
 class PutPolicy(Change, frozen=True):

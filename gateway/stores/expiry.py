@@ -22,13 +22,12 @@ from typing import Final, TypeVar
 import msgspec
 
 from gateway.errors import Conflict
-from gateway.records import Snapshot
+from gateway.records import Approval, Run, Snapshot
 from gateway.stores import audit_chain
 from gateway.stores.changes import (
     Change,
-    DeleteApproval,
     DeleteIdempotency,
-    DeleteRun,
+    DeleteRecord,
     DeleteSnapshot,
     ExpireApprovals,
     TrimAudit,
@@ -91,12 +90,28 @@ class Collecting:
 
     async def collect(self) -> Collected:
         await self._write([ExpireApprovals(self._now_ms)])
+        rules, store, tenant = self._rules, self._store, self._tenant
         return Collected(
-            runs=await self._runs(self._rules.runs_ms),
+            runs=await self._each(
+                rules.runs_ms,
+                lambda after: store.runs(tenant, after=after, limit=_PAGE, oldest_first=True),
+                lambda run: run.created_at,
+                self._choose_run,
+            ),
             snapshots=await self._snapshots(),
-            approvals=await self._approvals(self._rules.approvals_ms),
-            idempotency=await self._idempotency(self._rules.idempotency_ms),
-            audit=await self._audit(self._rules.audit_ms),
+            approvals=await self._each(
+                rules.approvals_ms,
+                lambda after: store.approvals(tenant, pending=False, after=after, limit=_PAGE),
+                lambda approval: approval.created_at,
+                self._choose_approval,
+            ),
+            idempotency=await self._each(
+                rules.idempotency_ms,
+                lambda after: store.idempotencies(tenant, after=after, limit=_ANSWERS),
+                lambda claim: claim.at,
+                lambda claim, before: DeleteIdempotency(claim.key),
+            ),
+            audit=await self._audit(rules.audit_ms),
         )
 
     async def _write(self, changes: list[Change]) -> None:
@@ -105,49 +120,33 @@ class Collecting:
 
     async def _each(
         self,
+        kept_ms: int | None,
         read: Callable[[str | None], Awaitable[Page[T]]],
-        is_young: Callable[[T], bool],
-        choose: Callable[[T], Change | None],
+        made_at: Callable[[T], int],
+        choose: Callable[[T, int], Change | None],
     ) -> int:
-        """Go through a list page by page, the oldest first, up to the first that is young; apply what is chosen."""
-        after, count = None, 0
+        """Go through a list page by page, the oldest first, up to the first that is young; apply what is chosen of the others,
+        given the time before which things are old."""
+        if kept_ms is None:
+            return 0
+        after, count, before = None, 0, self._now_ms - kept_ms
         while True:
             page = await read(after)
-            old = list(itertools.takewhile(lambda item: not is_young(item), page.items))
-            changes = [change for item in old if (change := choose(item)) is not None]
+            old = list(itertools.takewhile(lambda item: made_at(item) <= before, page.items))
+            changes = [change for item in old if (change := choose(item, before)) is not None]
             await self._write(changes)
             count, after = count + len(changes), page.next
             if after is None or len(old) < len(page.items):
                 return count
 
-    async def _runs(self, kept_ms: int | None) -> int:
-        if kept_ms is None:
-            return 0
-        return await self._each(
-            lambda after: self._store.runs(self._tenant, after=after, limit=_PAGE, oldest_first=True),
-            lambda run: run.created_at + kept_ms > self._now_ms,
-            lambda run: (
-                DeleteRun(run.id)
-                if run.state == "finished" and run.updated_at + kept_ms <= self._now_ms and run.session_id not in self._gone
-                else None
-            ),
-        )
+    def _choose_run(self, run: Run, before: int) -> Change | None:
+        is_due = run.state == "finished" and run.updated_at <= before and run.session_id not in self._gone
+        return DeleteRecord(Run, (run.id,)) if is_due else None
 
-    async def _approvals(self, kept_ms: int | None) -> int:
+    def _choose_approval(self, approval: Approval, before: int) -> Change | None:
         """Decided ones. An `always` decision is still in force and stays."""
-        if kept_ms is None:
-            return 0
-        return await self._each(
-            lambda after: self._store.approvals(self._tenant, pending=False, after=after, limit=_PAGE),
-            lambda approval: approval.created_at + kept_ms > self._now_ms,
-            lambda approval: (
-                DeleteApproval(approval.id)
-                if not approval.always
-                and (approval.decided_at or approval.created_at) + kept_ms <= self._now_ms
-                and approval.session_id not in self._gone
-                else None
-            ),
-        )
+        is_due = (approval.decided_at or approval.created_at) <= before and approval.session_id not in self._gone
+        return DeleteRecord(Approval, (approval.id,)) if is_due and not approval.always else None
 
     async def _snapshots(self) -> int:
         """Newest first, so that a chain goes from its tip down. What another snapshot still builds on waits for it."""
@@ -183,15 +182,6 @@ class Collecting:
             run = await self._store.run(self._tenant, snapshot.id)
             return run is None or run.state == "finished"
         return True
-
-    async def _idempotency(self, kept_ms: int | None) -> int:
-        if kept_ms is None:
-            return 0
-        return await self._each(
-            lambda after: self._store.idempotencies(self._tenant, after=after, limit=_ANSWERS),
-            lambda claim: claim.at + kept_ms > self._now_ms,
-            lambda claim: DeleteIdempotency(claim.key),
-        )
 
     async def _audit(self, kept_ms: int | None) -> int:
         """The records before the first that is young enough; not the last checkpoint alone, which would only bring the next."""

@@ -56,7 +56,7 @@ class Tree:
         _check_path(path)
         yield from self.load([path])
         old = self._rows[path]
-        _expect(old, change.expect, path)
+        check_expected(None if old is None else old.digest, change.expect, "file", path)
         if old is not None and change.keep:
             return
         if old is not None and old.readonly and change.protect:
@@ -120,7 +120,7 @@ class Tree:
         _check_path(path)
         yield from self.load([path])
         old = self._rows[path]
-        _expect(old, change.expect, path)
+        check_expected(None if old is None else old.digest, change.expect, "file", path)
         if old is None:
             return
         if old.readonly and change.protect:
@@ -171,11 +171,16 @@ def _check_path(path: str) -> None:
         )
 
 
-def _expect(old: FileRow | None, expect: str | None, path: str) -> None:
-    if expect is None:
-        return
-    if expect == ABSENT:
-        if old is not None:
-            raise PreconditionFailed("FILE_EXISTS", f"file exists already: {path}")
-    elif old is None or old.digest != expect:
-        raise PreconditionFailed("FILE_CHANGED", f"file was changed by another writer: {path}", "read it again")
+def check_expected(
+    found: str | int | None,
+    expect: str | int | None,
+    kind: str,
+    name: str,
+    *,
+    exists: type[Conflict | PreconditionFailed] = PreconditionFailed,
+) -> None:
+    """`found` is the mark of what is there (a digest, a time), None if nothing is."""
+    if expect == ABSENT and found is not None:
+        raise exists(f"{kind.upper()}_EXISTS", f"{kind} exists already: {name}")
+    if expect not in (None, ABSENT, found):
+        raise PreconditionFailed(f"{kind.upper()}_CHANGED", f"{kind} was changed by another writer: {name}", "read it again")

@@ -64,7 +64,6 @@ class Ledger:
         self._head: Head | None = None
         self._sessions: dict[str, SessionRow | None] = {}
         self._before: dict[str, Row] = {}
-        self._stored: dict[str, Row] = {}
         self._audits: list[Row] = []
         self._forgiven = 0
 
@@ -72,7 +71,7 @@ class Ledger:
         rows = yield Get(TENANTS, (), [self.tenant])
         if rows:
             self._head = Head(*rows[0])
-            self._stored[""] = self._before[""] = tuple(rows[0])
+            self._before[""] = tuple(rows[0])
         yield from self._load_sessions(session_ids)
 
     def _load_sessions(self, session_ids: Iterable[str]) -> Steps[None]:
@@ -82,7 +81,7 @@ class Ledger:
         self._sessions.update(dict.fromkeys(unknown))
         for row in (yield Get(SESSIONS, (self.tenant,), unknown)):
             found = self._sessions[row[1]] = SessionRow(*row)
-            self._stored[found.id] = self._before[found.id] = tuple(row)
+            self._before[found.id] = tuple(row)
 
     @property
     def exists(self) -> bool:
@@ -114,7 +113,7 @@ class Ledger:
 
     def drop_session(self, row: SessionRow) -> None:
         self._sessions[row.id] = None
-        self._stored.pop(row.id, None)
+        self._before.pop(row.id, None)
         head = self.head
         head.sessions -= 1
         head.bytes -= row.bytes
@@ -149,12 +148,12 @@ class Ledger:
         yield from self.flush_audit()
         self._check()
         changed = [
-            row for found in self._sessions.values() if found and (row := _session_row(found)) != self._stored.get(found.id)
+            row for found in self._sessions.values() if found and (row := _session_row(found)) != self._before.get(found.id)
         ]
         if changed:
             yield Put(SESSIONS, changed)
         row = _head_row(self.head)
-        if row != self._stored.get(""):
+        if row != self._before.get(""):
             yield Put(TENANTS, [row])
 
     def _check(self) -> None:

@@ -14,21 +14,20 @@ from typing import Any, Final
 
 import msgspec
 
-from gateway.errors import BadRequest, Conflict, PreconditionFailed, TooLarge, missing
+from gateway.errors import BadRequest, Conflict, TooLarge, missing
 from gateway.stores import approval_mutations, session_mutations
 from gateway.stores import changes as c
 from gateway.stores.audit_chain import CHECKPOINT
+from gateway.stores.file_mutations import check_expected
 from gateway.stores.ledger import Head
 from gateway.stores.row_operations import Clear, Get, Put, Scan, Steps
 from gateway.stores.stored import StoreLimits
 from gateway.stores.tables import (
-    APPROVALS,
     AUDIT,
     ENTRIES,
     IDEMPOTENCY,
     KEYS,
     POLICIES,
-    RUNS,
     SECRETS,
     TABLES,
     TOKENS,
@@ -36,7 +35,7 @@ from gateway.stores.tables import (
     Table,
     find_table,
 )  # fmt: skip
-from gateway.stores.transaction import ENDING_BYTES, Writing, encode, expect_record, own, put_record, remove, replace
+from gateway.stores.transaction import ENDING_BYTES, Writing, encode, own, put_record, remove, replace
 
 _FILE_CHANGES: Final = (c.PutFile, c.DeleteFile)
 
@@ -75,7 +74,8 @@ def _put_tenant(writing: Writing, change: c.PutTenant) -> Steps[None]:
     record, ledger = change.tenant, writing.ledger
     if record.id != writing.tenant or not record.id:
         raise BadRequest("INVALID_ARGUMENT", "a tenant is written under its own id")
-    expect_record(ledger.head.updated_at if ledger.exists else None, change.expect, "tenant", record.id)
+    found = ledger.head.updated_at if ledger.exists else None
+    check_expected(found, change.expect, "tenant", record.id, exists=Conflict)
     if ledger.exists:
         ledger.head.updated_at, ledger.head.body = record.updated_at, encode(record, writing.limits)
     else:
@@ -98,14 +98,6 @@ def _delete_file(writing: Writing, change: c.DeleteFile) -> Steps[None]:
     yield from writing.tree(change.session_id).delete(change)
 
 
-def _expect_bytes(kind: str, name: str, old: bytes | None, expect: str | None) -> None:
-    if expect == c.ABSENT:
-        if old is not None:
-            raise PreconditionFailed(f"{kind.upper()}_EXISTS", f"{kind} exists already: {name}")
-    elif expect is not None and (old is None or c.digest_of(old) != expect):
-        raise PreconditionFailed(f"{kind.upper()}_CHANGED", f"{kind} was changed by another writer: {name}", "read it again")
-
-
 def _put_value(writing: Writing, change: c.PutValue) -> Steps[None]:
     session = yield from writing.ledger.session(change.session_id)
     if len(change.value) > writing.limits.value_bytes:
@@ -113,7 +105,7 @@ def _put_value(writing: Writing, change: c.PutValue) -> Steps[None]:
     prefix = (writing.tenant, change.session_id)
     rows = yield Get(VALUES, prefix, [change.key])
     old = rows[0] if rows else None
-    _expect_bytes("value", change.key, old[3] if old else None, change.expect)
+    check_expected(c.digest_of(old[3]) if old else None, change.expect, "value", change.key)
     growth = len(change.value) - (len(old[3]) if old else 0)
     writing.ledger.charge(growth, values=int(old is None), session=session)
     yield Put(VALUES, [(*prefix, change.key, change.value, old[4] if old else change.at, change.at)])
@@ -131,15 +123,14 @@ def _put_secret(writing: Writing, change: c.PutSecret) -> Steps[None]:
         raise TooLarge("SECRET_TOO_LARGE", f"a secret has more than {writing.limits.value_bytes} bytes")
     prefix = (writing.tenant, change.session_id)
     rows = yield Get(SECRETS, prefix, [change.name])
-    _expect_bytes("secret", change.name, rows[0][3] if rows else None, change.expect)
+    check_expected(c.digest_of(rows[0][3]) if rows else None, change.expect, "secret", change.name)
     created_at = rows[0][4] if rows else change.at
     yield from replace(writing.ledger, SECRETS, rows, (*prefix, change.name, change.sealed, created_at, change.at))
 
 
 def _put_key(writing: Writing, change: c.PutKey) -> Steps[None]:
     rows = yield Get(KEYS, (writing.tenant,), [change.id])
-    if change.expect == c.ABSENT and rows:
-        raise Conflict("KEY_EXISTS", f"key exists already: {change.id}")
+    check_expected(c.digest_of(rows[0][2]) if rows else None, change.expect, "key", change.id, exists=Conflict)
     row = (writing.tenant, change.id, change.wrapped, rows[0][3] if rows else change.at)
     yield from replace(writing.ledger, KEYS, rows, row)
 
@@ -154,8 +145,7 @@ def _put_policy(writing: Writing, change: c.PutPolicy) -> Steps[None]:
     policy = change.policy
     own(writing, policy.tenant)
     rows = yield Get(POLICIES, (writing.tenant, policy.name), [policy.version])
-    if rows and change.expect == c.ABSENT:
-        raise Conflict("POLICY_EXISTS", f"policy exists already: {policy.name} {policy.version}")
+    check_expected(rows[0][3] if rows else None, change.expect, "policy", f"{policy.name} {policy.version}", exists=Conflict)
     if policy.state != "retired":
         before = yield Scan(POLICIES, (writing.tenant, policy.state, policy.name), POLICIES.orders[1])
         for row in before:
@@ -224,13 +214,11 @@ _APPLY: Final[dict[type[c.Change], Callable[[Writing, Any], Steps[None]]]] = {
     c.DeleteSecret: lambda writing, change: _remove(writing, SECRETS, change.session_id, change.name),
     c.PutKey: _put_key,
     c.PutRun: _put_run,
-    c.DeleteRun: lambda writing, change: _remove(writing, RUNS, change.id),
     c.PutSnapshot: session_mutations.put_snapshot,
     c.DeleteSnapshot: session_mutations.delete_snapshot,
     c.PutApproval: approval_mutations.put_approval,
     c.UseApproval: approval_mutations.use_approval,
     c.ExpireApprovals: approval_mutations.expire_approvals,
-    c.DeleteApproval: lambda writing, change: _remove(writing, APPROVALS, change.id),
     c.PutPolicy: _put_policy,
     c.PutEntry: lambda writing, change: put_record(writing, change.entry, change.expect),
     c.DeleteEntry: lambda writing, change: _remove(writing, ENTRIES, change.kind, change.id),

@@ -11,11 +11,11 @@ import msgspec
 from gateway.errors import Conflict, TooLarge
 from gateway.records import Session
 from gateway.stores import changes as c
-from gateway.stores.file_mutations import drop_blobs
+from gateway.stores.file_mutations import check_expected, drop_blobs
 from gateway.stores.ledger import SessionRow
 from gateway.stores.row_operations import Clear, Delete, Get, Present, Put, Rows, Scan, Steps
 from gateway.stores.tables import APPROVALS, FILES, KEPT, PACKS, RUNS, SECRETS, SESSIONS, SNAPSHOTS, VALUES, Row
-from gateway.stores.transaction import Writing, encode, expect_record, measure, own, sweep
+from gateway.stores.transaction import Writing, encode, measure, own, sweep
 
 _BY_SESSION, _BY_BASE = SNAPSHOTS.orders[1], SNAPSHOTS.orders[2]
 _decode_session = msgspec.json.Decoder(Session).decode
@@ -25,7 +25,7 @@ def put_session(writing: Writing, change: c.PutSession) -> Steps[None]:
     session, ledger = change.session, writing.ledger
     own(writing, session.tenant)
     old = yield from ledger.find_session(session.id)
-    expect_record(old.updated_at if old else None, change.expect, "session", session.id)
+    check_expected(old.updated_at if old else None, change.expect, "session", session.id, exists=Conflict)
     body = encode(session, writing.limits)
     if session.head is not None:
         writing.heads.add(session.head)

@@ -7,8 +7,7 @@ Rules: every read and write is of one tenant; the exceptions are `token` (found 
 `tenants` (for admins). Another tenant's object is absent. A write for an unknown tenant is NotFound (TENANT_NOT_FOUND); of a
 file, value, run or snapshot of an unknown session, NotFound (SESSION_NOT_FOUND). Lists are pages: `after` is the `next` of the
 page before, opaque; `limit` is capped at PAGE_MAX. An engine gives `_read` and `_write`, which run steps in a snapshot and in a
-transaction. THREAT[TM-STORE-TEXT]: text and numbers are checked here before any engine sees them, so that what one engine
-refuses (a NUL, half a surrogate, a number of 65 bits) all refuse, with the same error.
+transaction.
 
 Errors: Conflict and PreconditionFailed (an expectation did not hold), TooMany and TooLarge with QUOTA_EXCEEDED, StoreFailed
 (STORE_FULL: no space; STORE_IO: the disk or database failed). After any of them nothing of the write is stored, and the store
@@ -21,9 +20,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-from gateway.errors import BadRequest
+from gateway.ids import ONCE, PAST_ONCE, is_single
 from gateway.records import (
     Approval,
     AuditRecord,
@@ -38,74 +37,35 @@ from gateway.records import (
     Tenant,
     Token,
 )
-from gateway.stores import queries
 from gateway.stores.changes import Change
 from gateway.stores.mutations import apply
-from gateway.stores.queries import find_bytes, find_one, read_page
-from gateway.stores.row_operations import Clear, Operation, Put, Rows, Scan, Steps
-from gateway.stores.stored import Idempotency, Page, StoredFile, StoreLimits, Usage, WrappedKey
+from gateway.stores.pages import find_bytes, find_one, read_lasting_sessions, read_list, read_page
+from gateway.stores.row_operations import Get, Rows, Scan, Steps
+from gateway.stores.stored import PAGE_MAX, Idempotency, Page, StoredFile, StoreLimits, Usage, WrappedKey
 from gateway.stores.tables import (
     APPROVALS,
+    AUDIT,
+    BLOBS,
     FILES,
     IDEMPOTENCY,
+    KEYS,
+    PACKS,
+    POLICIES,
     RUNS,
     SECRETS,
+    SESSIONS,
     SNAPSHOTS,
     TENANTS,
     TOKENS,
     VALUES,
     Row,
+    Table,
     find_table,
 )  # fmt: skip
 
 T = TypeVar("T")
 R = TypeVar("R")
-_TEXT_CHARS_MAX = 8192
-
-
-def check_steps(steps: Steps[T]) -> Steps[T]:
-    """The same steps, stopped before an operation whose text or numbers cannot be stored everywhere."""
-    rows: Rows = []
-    try:
-        operation = next(steps)
-        while True:
-            _check(operation)
-            rows = yield operation
-            operation = steps.send(rows)
-    except StopIteration as stop:
-        answer: T = stop.value
-        return answer
-
-
-def _check(operation: Operation) -> None:
-    if isinstance(operation, Put):
-        for row in operation.rows:
-            _check_row(row)
-        return
-    _check_row(operation.prefix)
-    if isinstance(operation, Scan):
-        _check_row((*(operation.after or ()), *(operation.until or ())))
-    elif isinstance(operation, Clear):
-        _check_row((operation.before,))
-    else:
-        _check_row(operation.values)
-
-
-def _check_row(row: Row | Sequence[Any]) -> None:
-    for value in row:
-        if isinstance(value, str):
-            if "\0" in value or len(value) > _TEXT_CHARS_MAX or not (value.isascii() or _encodable(value)):
-                raise BadRequest("INVALID_ARGUMENT", f"this text cannot be stored: {value[:100]!a}")
-        elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-            raise BadRequest("INVALID_ARGUMENT", "this number is too large to be stored")
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+_DEPTH_MAX: Final = 1000
 
 
 class Store(ABC):
@@ -135,17 +95,24 @@ class Store(ABC):
 
     async def write(self, tenant: str, changes: Sequence[Change]) -> None:
         if changes:
-            await self._write(tenant, lambda: check_steps(apply(tenant, changes, self.limits)))
+            await self._write(tenant, lambda: apply(tenant, changes, self.limits))
             if self._observer is not None:
                 self._observer(tenant, changes)
 
     async def _ask(self, steps: Steps[T], *, several: bool = False) -> T:
-        return await self._read(check_steps(steps), several=several)
+        return await self._read(steps, several=several)
+
+    async def _rows(self, operation: Get | Scan) -> Rows:
+        return await self._ask(_answer(operation))
+
+    async def _find(self, table: Table[R], prefix: Row, value: Any) -> R | None:
+        steps = find_one(table, prefix, value)
+        return await self._ask(steps)
 
     async def record(self, kind: type[R], tenant: str, *key: str | int) -> R | None:
         """A record of any type that has a table (`gateway.stores.tables`)."""
         *lead, last = (tenant, *key)
-        return await self._ask(find_one(find_table(kind), tuple(lead), last))
+        return await self._find(find_table(kind), tuple(lead), last)
 
     async def records(
         self,
@@ -159,7 +126,7 @@ class Store(ABC):
     ) -> Page[R]:
         """Those whose key, or whose columns in the given order, begin with `prefix`."""
         table = find_table(kind)
-        return await self._ask(read_page(table, (tenant, *prefix), order=order, after=after, limit=limit, reverse=reverse))
+        return await self._ask(read_page(table, (tenant, *prefix), order, after=after, limit=limit, reverse=reverse))
 
     async def tenant(self, tenant: str) -> Tenant | None:
         return await self.record(Tenant, tenant)
@@ -168,10 +135,15 @@ class Store(ABC):
         return await self._ask(read_page(TENANTS, (), after=after, limit=limit))
 
     async def usage(self, tenant: str, session_id: str | None = None) -> Usage:
-        return await self._ask(queries.usage(tenant, session_id))
+        if session_id is None:
+            rows = await self._rows(Get(TENANTS, (), [tenant]))
+            return Usage(bytes=rows[0][3], files=rows[0][4], values=rows[0][5], sessions=rows[0][6]) if rows else Usage()
+        rows = await self._rows(Get(SESSIONS, (tenant,), [session_id]))
+        return Usage(bytes=rows[0][4], files=rows[0][5], values=rows[0][6], sessions=1) if rows else Usage()
 
     async def token(self, digest: str) -> Token | None:
-        return await self._ask(queries.token(digest))
+        found = await self._find(TOKENS, (), digest)
+        return None if found is None else found.token
 
     async def tokens(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[StoredToken]:
         return await self.records(StoredToken, tenant, order=TOKENS.orders[0], after=after, limit=limit)
@@ -182,33 +154,35 @@ class Store(ABC):
     async def sessions(self, tenant: str, *, after: str | None = None, limit: int = 100, singles: bool = True) -> Page[Session]:
         """By id; without `singles`, those of single runs are left out."""
         if not singles:
-            return await self._ask(queries.lasting_sessions(tenant, after, limit), several=True)
+            return await self._ask(read_lasting_sessions(tenant, after, limit), several=True)
         return await self.records(Session, tenant, after=after, limit=limit)
 
     async def singles(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Session]:
         """Those of single runs, the oldest first."""
-        return await self._ask(queries.single_sessions(tenant, after, limit))
+        within = (ONCE,), (PAST_ONCE,)
+        named = await self._ask(read_page(SESSIONS, (tenant,), after=after, limit=limit, within=within))
+        return Page([session for session in named.items if is_single(session.id)], named.next)
 
     async def file(self, tenant: str, session_id: str, path: str) -> StoredFile | None:
-        steps = find_one(FILES, (tenant, session_id), path)
-        return await self._ask(steps)
+        return await self._find(FILES, (tenant, session_id), path)
 
     async def content(self, tenant: str, session_id: str, path: str) -> tuple[StoredFile, bytes] | None:
-        return await self._ask(queries.content(tenant, session_id, path), several=True)
+        return await self._ask(_content(tenant, session_id, path), several=True)
 
     async def children(
         self, tenant: str, session_id: str, path: str, *, after: str | None = None, limit: int = -1
     ) -> list[StoredFile]:
         """Direct children, sorted by path; with `after`, a path, those that come after it; at most `limit`, if it is not -1."""
-        return await self._ask(queries.children(tenant, session_id, path, after, limit))
+        start = None if after is None else (after,)
+        return await self._ask(read_list(FILES, (tenant, session_id, path), FILES.orders[0], after=start, limit=limit))
 
     async def tree(self, tenant: str, session_id: str) -> list[StoredFile]:
         """Everything, sorted by path; a session's quota bounds it."""
-        return await self._ask(queries.tree(tenant, session_id))
+        return await self._ask(read_list(FILES, (tenant, session_id), limit=-1))
 
     async def blobs(self, tenant: str, digests: Iterable[str]) -> Mapping[str, bytes]:
         """Those that are there."""
-        return await self._ask(queries.blobs(tenant, sorted(set(digests))))
+        return {row[1]: row[2] for row in await self._rows(Get(BLOBS, (tenant,), sorted(set(digests))))}
 
     async def value(self, tenant: str, session_id: str, key: str) -> bytes | None:
         return await self._ask(find_bytes(VALUES, (tenant, session_id), key, "value"))
@@ -225,7 +199,9 @@ class Store(ABC):
 
     async def keys(self, tenant: str) -> list[WrappedKey]:
         """Oldest first."""
-        return await self._ask(queries.keys(tenant))
+        found = await self._ask(read_list(KEYS, (tenant,)))
+        # Ids are numbers: a clock that went back does not make a newer key older.
+        return sorted(found, key=lambda key: (len(key.id), key.id))
 
     async def run(self, tenant: str, run_id: str) -> Run | None:
         return await self.record(Run, tenant, run_id)
@@ -263,11 +239,12 @@ class Store(ABC):
 
     async def template(self, tenant: str, label: str) -> Snapshot | None:
         """The newest template with this label."""
-        return await self._ask(queries.template(tenant, label))
+        steps = read_list(SNAPSHOTS, (tenant, label), SNAPSHOTS.orders[4], limit=1, reverse=True)
+        return next(iter(await self._ask(steps)), None) if label else None
 
     async def packs(self, tenant: str, snapshot_id: str) -> list[bytes]:
         """The sealed packs it takes to build the snapshot, the first one whole, each next a difference; [] if there is none."""
-        return await self._ask(queries.packs(tenant, snapshot_id), several=True)
+        return await self._ask(_packs(tenant, snapshot_id), several=True)
 
     async def approval(self, tenant: str, approval_id: str) -> Approval | None:
         return await self.record(Approval, tenant, approval_id)
@@ -281,11 +258,12 @@ class Store(ABC):
 
     async def approvals_by_binding(self, tenant: str, binding: str) -> list[Approval]:
         """The newest hundred with this binding, newest first."""
-        return await self._ask(queries.approvals_by_binding(tenant, binding))
+        return await self._ask(read_list(APPROVALS, (tenant, binding), APPROVALS.orders[1], limit=100, reverse=True))
 
     async def policy(self, tenant: str, digest: str) -> StoredPolicy | None:
         """The newest with this digest."""
-        return await self._ask(queries.policy(tenant, digest))
+        found = await self._ask(read_list(POLICIES, (tenant, digest), POLICIES.orders[0]))
+        return max(found, key=lambda policy: (policy.created_at, policy.version), default=None)
 
     async def policies(
         self, tenant: str, name: str | None = None, *, after: str | None = None, limit: int = 100
@@ -296,7 +274,7 @@ class Store(ABC):
 
     async def policies_in(self, tenant: str, state: str) -> list[StoredPolicy]:
         """All in one state: `active` ones decide. At most PAGE_MAX."""
-        return await self._ask(queries.policies_in(tenant, state))
+        return await self._ask(read_list(POLICIES, (tenant, state), POLICIES.orders[1]))
 
     async def entry(self, tenant: str, kind: str, entry_id: str) -> RegistryEntry | None:
         return await self.record(RegistryEntry, tenant, kind, entry_id)
@@ -305,23 +283,49 @@ class Store(ABC):
         return await self.records(RegistryEntry, tenant, kind, after=after, limit=limit)
 
     async def idempotency(self, tenant: str, key: str) -> Idempotency | None:
-        steps = find_one(IDEMPOTENCY, (tenant,), key)
-        return await self._ask(steps)
+        return await self._find(IDEMPOTENCY, (tenant,), key)
 
     async def idempotencies(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Idempotency]:
         """By the time they were claimed, oldest first."""
-        order = IDEMPOTENCY.orders[0]
-        return await self._ask(read_page(IDEMPOTENCY, (tenant,), order=order, after=after, limit=limit))
+        return await self._ask(read_page(IDEMPOTENCY, (tenant,), IDEMPOTENCY.orders[0], after=after, limit=limit))
 
     async def audit(self, tenant: str, *, after: int = 0, limit: int = 100) -> list[AuditRecord]:
         """Records with a sequence greater than `after`, in order."""
-        return await self._ask(queries.audit_records(tenant, after, limit))
+        return await self._ask(read_list(AUDIT, (tenant,), after=(after,), limit=max(0, min(limit, PAGE_MAX))))
 
     async def audit_head(self, tenant: str) -> tuple[int, str]:
         """The newest record's sequence and digest; (0, "") before the first."""
-        return await self._ask(queries.audit_head(tenant))
+        rows = await self._rows(Get(TENANTS, (), [tenant]))
+        return (rows[0][7], rows[0][8]) if rows else (0, "")
 
 
 def _by_time(tenant: str, session_id: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Runs and snapshots have the same two orders."""
     return ((tenant,), RUNS.orders[0]) if session_id is None else ((tenant, session_id), RUNS.orders[1])
+
+
+def _answer(operation: Get | Scan) -> Steps[Rows]:
+    return (yield operation)
+
+
+def _content(tenant: str, session_id: str, path: str) -> Steps[tuple[StoredFile, bytes] | None]:
+    file = yield from find_one(FILES, (tenant, session_id), path)
+    if file is None:
+        return None
+    if file.is_directory:
+        return file, b""
+    blobs = yield Get(BLOBS, (tenant,), [file.digest])
+    return file, blobs[0][2]
+
+
+def _packs(tenant: str, snapshot_id: str) -> Steps[list[bytes]]:
+    wanted: list[str] = []
+    current: str | None = snapshot_id
+    while current and len(wanted) < _DEPTH_MAX:
+        rows = yield Get(SNAPSHOTS, (tenant,), [current])
+        if not rows:
+            return []
+        wanted.append(current)
+        current = rows[0][3]
+    found = {row[1]: row[2] for row in (yield Get(PACKS, (tenant,), wanted))}
+    return [found[each] for each in reversed(wanted)]

@@ -32,6 +32,7 @@ from gateway.records import (
     StoredToken,
     Tenant,
 )
+from gateway.stores import audit_chain
 from gateway.stores.stored import Idempotency, StoredFile, WrappedKey
 
 VERSION: Final = 3
@@ -238,7 +239,12 @@ IDEMPOTENCY: Final = Table(
     "tenant at key",
     decode=lambda row: Idempotency(key=row[1], request_digest=row[2], at=row[3], response=row[4]),
 )
-AUDIT: Final = Table[bytes]("audit", "tenant:text sequence:int at:int body:bytes digest:text", "tenant sequence")
+AUDIT: Final = Table(
+    "audit",
+    "tenant:text sequence:int at:int body:bytes digest:text",
+    "tenant sequence",
+    decode=lambda row: audit_chain.decode(row[3], row[4]),
+)
 
 TABLES: Final[tuple[Table[Any], ...]] = (
     TENANTS, TOKENS, SESSIONS, FILES, BLOBS, VALUES, SECRETS, KEYS, RUNS, SNAPSHOTS, PACKS, APPROVALS, POLICIES, ENTRIES,

@@ -6,9 +6,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from gateway.errors import BadRequest, Conflict, PreconditionFailed, TooLarge
-from gateway.stores.changes import ABSENT
-from gateway.stores.file_mutations import Tree
+from gateway.errors import BadRequest, Conflict, TooLarge
+from gateway.stores.file_mutations import Tree, check_expected
 from gateway.stores.ledger import Ledger, SessionRow
 from gateway.stores.row_operations import Delete, Get, Put, Rows, Scan, Steps
 from gateway.stores.stored import StoreLimits
@@ -59,16 +58,6 @@ def own(writing: Writing, tenant: str) -> None:
         raise BadRequest("INVALID_ARGUMENT", "a record is written by its own tenant")
 
 
-def expect_record(updated_at: int | None, expect: str | int | None, kind: str, name: str) -> None:
-    if expect is None:
-        return
-    if expect == ABSENT:
-        if updated_at is not None:
-            raise Conflict(f"{kind.upper()}_EXISTS", f"{kind} exists already: {name}")
-    elif updated_at is None or updated_at != expect:
-        raise PreconditionFailed(f"{kind.upper()}_CHANGED", f"{kind} was changed by another writer: {name}", "read it again")
-
-
 def put_record(writing: Writing, record: R, expect: str | int | None = None, *, ending_bytes: int = 0) -> Steps[None]:
     """Store a record in the table of its type. `ending_bytes`: by that much a stored record may grow whatever the quota."""
     table = find_table(type(record))
@@ -77,7 +66,7 @@ def put_record(writing: Writing, record: R, expect: str | int | None = None, *, 
     *lead, last = table.key_of(row)
     old = yield Get(table, tuple(lead), [last])
     if expect is not None:
-        expect_record(old[0][table.positions["updated_at"]] if old else None, expect, table.noun, str(last))
+        check_expected(old[0][table.positions["updated_at"]] if old else None, expect, table.noun, str(last), exists=Conflict)
     yield from replace(writing.ledger, table, old, row, forgiven_bytes=ending_bytes if old else 0)
 
 

@@ -146,48 +146,41 @@ class Tenancy:
 
     async def update(self, principal: Principal, tenant_id: str, asked: UpdateTenant) -> Tenant:
         async with self._alone(tenant_id):
-            return await self._update(principal, tenant_id, asked)
-
-    async def _update(self, principal: Principal, tenant_id: str, asked: UpdateTenant) -> Tenant:
-        found, now = await self.get(tenant_id), self._clock_ms()
-        changed = _named(asked)
-        if asked.quotas is not None:
-            changed["quotas"] = asked.quotas.over(found.quotas)
-        tenant = msgspec.structs.replace(found, **changed, updated_at=now)
-        audit = AppendAudit(
-            at=now, kind="tenant.update", actor=principal.name, subject=tenant_id, data={"changed": list(changed)}
-        )
-        is_judged = not changed.keys().isdisjoint(("plan", "facts"))
-        async with self._policies.steady(tenant_id) if is_judged else contextlib.nullcontext() as policy:
-            if policy is not None:
-                check_facts(tenant, policy)
-            await self._store.write(tenant_id, [PutTenant(tenant=tenant), audit])
-        self._renew(tenant_id)
-        return tenant
+            found, now = await self.get(tenant_id), self._clock_ms()
+            changed = _named(asked)
+            if asked.quotas is not None:
+                changed["quotas"] = asked.quotas.over(found.quotas)
+            tenant = msgspec.structs.replace(found, **changed, updated_at=now)
+            audit = AppendAudit(
+                at=now, kind="tenant.update", actor=principal.name, subject=tenant_id, data={"changed": list(changed)}
+            )
+            is_judged = not changed.keys().isdisjoint(("plan", "facts"))
+            async with self._policies.steady(tenant_id) if is_judged else contextlib.nullcontext() as policy:
+                if policy is not None:
+                    check_facts(tenant, policy)
+                await self._store.write(tenant_id, [PutTenant(tenant=tenant), audit])
+            self._renew(tenant_id)
+            return tenant
 
     async def delete(self, principal: Principal, tenant_id: str) -> None:
         """What is in memory is dropped first, and once more afterwards: a request may have come meanwhile, and another tenant
-        that is
-        created under this id must find nothing. THREAT[TM-STORE-REMAINS]"""
+        that is created under this id must find nothing. THREAT[TM-STORE-REMAINS]"""
         async with self._alone(tenant_id):
-            await self._delete(principal, tenant_id)
-
-    async def _delete(self, principal: Principal, tenant_id: str) -> None:
-        await self.get(tenant_id)
-        if any([one.token.id == principal.token_id async for one in self._tokens(tenant_id)]):
-            hint = "make a token for an admin of another tenant, and ask with that"
-            raise Conflict("TENANT_IN_USE", "this tenant holds the token that asks, which would go with it", hint)
-        await self._forget(tenant_id)
-        await self._store.write(tenant_id, [DeleteTenant()])
-        for tell in self._listeners.tenant_deleted:
-            await tell(principal, tenant_id)
-        await self._forget(tenant_id)
-        _log.info("the tenant %s was deleted by %s", tenant_id, principal.name)
-        try:
-            await self._store.compact()
-        except GatewayError as error:
-            _log.error("what the tenant %s had is deleted, but may still be read from the disk: %s", tenant_id, error)
-        await self._forget(tenant_id)  # what a request that was under way has brought back
+            await self.get(tenant_id)
+            if any([one.token.id == principal.token_id async for one in self._tokens(tenant_id)]):
+                hint = "make a token for an admin of another tenant, and ask with that"
+                raise Conflict("TENANT_IN_USE", "this tenant holds the token that asks, which would go with it", hint)
+            await self._forget(tenant_id)
+            await self._store.write(tenant_id, [DeleteTenant()])
+            for tell in self._listeners.tenant_deleted:
+                await tell(principal, tenant_id)
+            await self._forget(tenant_id)
+            _log.info("the tenant %s was deleted by %s", tenant_id, principal.name)
+            try:
+                await self._store.compact()
+            except GatewayError as error:
+                _log.error("what the tenant %s had is deleted, but may still be read from the disk: %s", tenant_id, error)
+            await self._forget(tenant_id)  # what a request that was under way has brought back
 
     async def usage(self, tenant_id: str) -> Usage:
         return await self._store.usage(tenant_id)
@@ -204,20 +197,19 @@ class Tenancy:
 
     async def revoke(self, principal: Principal, tenant_id: str, token_id: str) -> Token:
         async with self._revoking:
-            return await self._revoke(principal, tenant_id, token_id)
-
-    async def _revoke(self, principal: Principal, tenant_id: str, token_id: str) -> Token:
-        stored, now = await self._find(tenant_id, token_id), self._clock_ms()
-        if stored.token.revoked_at is not None:
-            return stored.token
-        if _RANK[stored.token.role] > _RANK[principal.role]:
-            raise Forbidden("PERMISSION_DENIED", f"the role {principal.role!r} cannot revoke a token of {stored.token.role!r}")
-        if stored.token.role == "admin" and not await self._has_other_admin(token_id, now):
-            raise Conflict("LAST_ADMIN", "this is the last admin's token: no other could be made", "make another one first")
-        revoked = msgspec.structs.replace(stored, token=msgspec.structs.replace(stored.token, revoked_at=now))
-        audit = AppendAudit(at=now, kind="token.revoke", actor=principal.name, subject=token_id)
-        await self._store.write(tenant_id, [PutToken(token=revoked), audit])
-        return revoked.token
+            stored, now = await self._find(tenant_id, token_id), self._clock_ms()
+            if stored.token.revoked_at is not None:
+                return stored.token
+            if _RANK[stored.token.role] > _RANK[principal.role]:
+                raise Forbidden(
+                    "PERMISSION_DENIED", f"the role {principal.role!r} cannot revoke a token of {stored.token.role!r}"
+                )
+            if stored.token.role == "admin" and not await self._has_other_admin(token_id, now):
+                raise Conflict("LAST_ADMIN", "this is the last admin's token: no other could be made", "make another one first")
+            revoked = msgspec.structs.replace(stored, token=msgspec.structs.replace(stored.token, revoked_at=now))
+            audit = AppendAudit(at=now, kind="token.revoke", actor=principal.name, subject=token_id)
+            await self._store.write(tenant_id, [PutToken(token=revoked), audit])
+            return revoked.token
 
     async def _find(self, tenant_id: str, token_id: str) -> StoredToken:
         async for one in self._tokens(tenant_id):

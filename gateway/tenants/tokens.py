@@ -3,7 +3,7 @@
     text, stored = mint(tenant="acme", name="ci", role="runner", now_ms=clock.now_ms())   # text: hw_…, shown once
     await store.write("acme", [PutToken(token=stored)])
 
-Rules: a token is `hw_` and 32 random bytes in base62. Only its SHA-256 digest is kept: with 256 random bits there is nothing to
+Rules: a token is `hw_` and 43 random digits of base62. Only its SHA-256 digest is kept: with 256 random bits there is nothing to
 guess, so no slow hash is needed. Time is asked of a clock that never goes back, so that what has expired stays expired.
 
 Does not know: HTTP, stores.
@@ -14,13 +14,14 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+import string
 from typing import Final, Literal
 
 from gateway.ids import uuid7
 from gateway.records import Role, StoredToken, Token
 
 TOKEN: Final = re.compile(r"hw_[0-9A-Za-z]{43}")
-_ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_ALPHABET: Final = string.digits + string.ascii_letters
 _DIGITS: Final = 43  # 62**43 > 2**256
 
 Audience = Literal["public", "anyone", "runner", "approver", "author", "operator", "admin"]
@@ -48,12 +49,7 @@ def mint(
     expires_at: int | None = None,
 ) -> tuple[str, StoredToken]:
     """A new token: its text, to be shown once, and what is stored."""
-    number = int.from_bytes(secrets.token_bytes(32), "big")
-    digits = []
-    for _ in range(_DIGITS):
-        number, digit = divmod(number, 62)
-        digits.append(_ALPHABET[digit])
-    text = "hw_" + "".join(digits)
+    text = "hw_" + "".join(secrets.choice(_ALPHABET) for _ in range(_DIGITS))
     token = Token(
         id=uuid7(now_ms),
         tenant=tenant,

@@ -13,11 +13,9 @@ keys under the newest master key. Each of these changes is in the audit log, in 
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
-from pathlib import Path
 from typing import Any, Final, Protocol
 
 from gateway.clock import now_ms
@@ -28,7 +26,7 @@ from gateway.stores.pages import walk
 from gateway.stores.store import Store
 from gateway.stores.stored import Page
 from sandbox.encoding import cbor
-from sandbox.encoding.sealing import Keys, local_keys, open_seal, seal
+from sandbox.encoding.sealing import Keys, open_seal, seal
 from sandbox.errors import RequestError, SetupError
 
 MASTER_VARIABLE: Final = "HATCHWAY_MASTER_KEY"
@@ -86,30 +84,21 @@ class LocalMasterKey:
             return open_seal(wrapped, self._older, tenant=tenant, purpose=_WRAPPING)
 
 
-def master_from_file(path: Path) -> LocalMasterKey:
-    """A private file with a line `id hex` for each key; made if it is not there."""
-    return LocalMasterKey(local_keys(path))
-
-
 def choose_master(keys: Keys, environment: Mapping[str, str]) -> LocalMasterKey:
     """The environment's, if it has any; what `keys`, those of the data folder, have wrapped before still opens."""
     if not environment.get(MASTER_VARIABLE):
         return LocalMasterKey(keys)
-    return LocalMasterKey(_keys_of(environment[MASTER_VARIABLE], MASTER_VARIABLE), keys)
+    return LocalMasterKey(_keys_of(environment[MASTER_VARIABLE]), keys)
 
 
-def master_from_environment(variable: str = MASTER_VARIABLE) -> LocalMasterKey:
-    return LocalMasterKey(_keys_of(os.environ.get(variable, ""), variable))
-
-
-def _keys_of(text: str, variable: str) -> Keys:
+def _keys_of(text: str) -> Keys:
     """One or more keys `id:hex`, separated by commas; the last wraps. A bare `hex` has the id 1."""
     pairs = [part.strip().rpartition(":") for part in text.split(",") if part.strip()]
     try:
         keys = {key_id or "1": bytes.fromhex(key) for key_id, _, key in pairs}
         return Keys(pairs[-1][0] or "1", keys)
     except (ValueError, IndexError):
-        raise SetupError(f"{variable} must hold a key of {_KEY_BYTES} bytes in hexadecimal") from None
+        raise SetupError(f"{MASTER_VARIABLE} must hold a key of {_KEY_BYTES} bytes in hexadecimal") from None
 
 
 class Vault:

@@ -29,8 +29,9 @@ from pathlib import Path
 
 from gateway.audit import verification
 from gateway.errors import StoreFailed, Unavailable
+from gateway.records import Run
 from gateway.stores import audit_chain
-from gateway.stores.changes import AppendAudit, Change, DeleteRun, PutRun, PutTenant, PutValue, TrimAudit
+from gateway.stores.changes import AppendAudit, Change, DeleteRecord, PutRun, PutTenant, PutValue, TrimAudit
 from gateway.stores.engines.postgres import PostgresStore
 from gateway.stores.engines.sqlite import SqliteStore
 from gateway.stores.store import Store
@@ -60,7 +61,7 @@ def changes_of(writer: int, number: int) -> list[Change]:
         put_file("/d/copy", content, session, at=AT + number),
         PutValue(session, "n", str(number).encode(), AT + number),
         PutRun(run(f"{session}-{number:09}", session, created_at=AT + number)),
-        DeleteRun(f"{session}-{number - 1:09}"),
+        DeleteRecord(Run, (f"{session}-{number - 1:09}",)),
         AppendAudit(at=AT + number, kind="write", subject=session, data={"n": number}),
     ]
 

@@ -11,6 +11,7 @@ long in an old store as in a new one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from gateway.errors import StoreFailed
@@ -18,45 +19,31 @@ from gateway.stores.tables import VERSION
 
 VERSION_TABLE: Final = "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)"
 
-_INDEXES_3: Final = (
-    "CREATE INDEX runs_by_unfinished ON runs (tenant, unfinished, id)",
-    "CREATE INDEX snapshots_by_kept_created_at ON snapshots (tenant, kept, created_at, id)",
-    "CREATE INDEX snapshots_by_template_created_at ON snapshots (tenant, template, created_at, id)",
-)
-_SQLITE: Final[dict[int, tuple[str, ...]]] = {
-    2: (
-        "ALTER TABLE approvals ADD COLUMN expires_at INTEGER NOT NULL DEFAULT 0",
-        "UPDATE approvals SET expires_at = json_extract(CAST(body AS TEXT), '$.expires_at')",
-        "CREATE INDEX approvals_by_expires_at ON approvals (tenant, expires_at, id)",
-    ),
-    3: (
-        "ALTER TABLE runs ADD COLUMN unfinished INTEGER NOT NULL DEFAULT 0",
-        "UPDATE runs SET unfinished = 1 WHERE json_extract(CAST(body AS TEXT), '$.state') <> 'finished'",
-        "ALTER TABLE snapshots ADD COLUMN kept INTEGER NOT NULL DEFAULT 0",
-        "ALTER TABLE snapshots ADD COLUMN template TEXT NOT NULL DEFAULT ''",
-        "UPDATE snapshots SET kept = 1 WHERE json_extract(CAST(body AS TEXT), '$.kind') IN ('saved', 'template')",
-        "UPDATE snapshots SET template = json_extract(CAST(body AS TEXT), '$.label') "
-        "WHERE json_extract(CAST(body AS TEXT), '$.kind') = 'template'",
-        *_INDEXES_3,
-    ),
-}
-_POSTGRES: Final[dict[int, tuple[str, ...]]] = {
-    2: (
-        "ALTER TABLE approvals ADD COLUMN expires_at BIGINT NOT NULL DEFAULT 0",
-        "UPDATE approvals SET expires_at = (convert_from(body, 'UTF8')::json ->> 'expires_at')::bigint",
-        "CREATE INDEX approvals_by_expires_at ON approvals (tenant, expires_at, id)",
-    ),
-    3: (
-        "ALTER TABLE runs ADD COLUMN unfinished BIGINT NOT NULL DEFAULT 0",
-        "UPDATE runs SET unfinished = 1 WHERE convert_from(body, 'UTF8')::json ->> 'state' <> 'finished'",
-        "ALTER TABLE snapshots ADD COLUMN kept BIGINT NOT NULL DEFAULT 0, "
-        """ADD COLUMN template TEXT COLLATE "C" NOT NULL DEFAULT ''""",
-        "UPDATE snapshots SET kept = 1 WHERE convert_from(body, 'UTF8')::json ->> 'kind' IN ('saved', 'template')",
-        "UPDATE snapshots SET template = convert_from(body, 'UTF8')::json ->> 'label' "
-        "WHERE convert_from(body, 'UTF8')::json ->> 'kind' = 'template'",
-        *_INDEXES_3,
-    ),
-}
+
+def _steps(integer: str, text: str, field: Callable[[str], str]) -> dict[int, tuple[str, ...]]:
+    """By version. `field` is SQL for what the record in a row's body says; the rest are names of types."""
+    return {
+        2: (
+            f"ALTER TABLE approvals ADD COLUMN expires_at {integer} NOT NULL DEFAULT 0",
+            f"UPDATE approvals SET expires_at = CAST({field('expires_at')} AS {integer})",
+            "CREATE INDEX approvals_by_expires_at ON approvals (tenant, expires_at, id)",
+        ),
+        3: (
+            f"ALTER TABLE runs ADD COLUMN unfinished {integer} NOT NULL DEFAULT 0",
+            f"UPDATE runs SET unfinished = 1 WHERE {field('state')} <> 'finished'",
+            f"ALTER TABLE snapshots ADD COLUMN kept {integer} NOT NULL DEFAULT 0",
+            f"ALTER TABLE snapshots ADD COLUMN template {text} NOT NULL DEFAULT ''",
+            f"UPDATE snapshots SET kept = 1 WHERE {field('kind')} IN ('saved', 'template')",
+            f"UPDATE snapshots SET template = {field('label')} WHERE {field('kind')} = 'template'",
+            "CREATE INDEX runs_by_unfinished ON runs (tenant, unfinished, id)",
+            "CREATE INDEX snapshots_by_kept_created_at ON snapshots (tenant, kept, created_at, id)",
+            "CREATE INDEX snapshots_by_template_created_at ON snapshots (tenant, template, created_at, id)",
+        ),
+    }
+
+
+_SQLITE: Final = _steps("INTEGER", "TEXT", "json_extract(CAST(body AS TEXT), '$.{}')".format)
+_POSTGRES: Final = _steps("BIGINT", 'TEXT COLLATE "C"', "(convert_from(body, 'UTF8')::json ->> '{}')".format)
 
 
 def plan(version: int | None, schema: list[str], *, postgres: bool) -> list[str]:

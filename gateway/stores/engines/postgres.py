@@ -23,8 +23,8 @@ from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from gateway.errors import GatewayError, StoreFailed, Unavailable
 from gateway.stores.engines import migrations
 from gateway.stores.engines.ownership import PATIENCE_S, PAUSE_S, in_use
-from gateway.stores.engines.sql import Statements, scan_parameters
-from gateway.stores.row_operations import Clear, Delete, Get, Operation, Present, Put, Rows, Scan, Steps
+from gateway.stores.engines.sql import Statements
+from gateway.stores.row_operations import Get, Operation, Present, Rows, Scan, Steps
 from gateway.stores.store import Store
 from gateway.stores.stored import StoreLimits
 
@@ -197,7 +197,7 @@ async def _migrate(connection: Any) -> None:
     await connection.execute(_LOCK, _SCHEMA_LOCK)
     await connection.execute(migrations.VERSION_TABLE)
     version = await connection.fetchval("SELECT version FROM schema_version")
-    for text in migrations.plan(version, _STATEMENTS.schema(), postgres=True):
+    for text in migrations.plan(version, _STATEMENTS.schema, postgres=True):
         await connection.execute(text)
 
 
@@ -212,22 +212,13 @@ async def _run(connection: Any, steps: Steps[T]) -> T:
 
 
 async def _do(connection: Any, operation: Operation) -> Rows:
-    statement = _STATEMENTS.of(operation)
-    text, arrange = statement.text, statement.arrange
-    if isinstance(operation, Get | Present):
-        return [tuple(row) for row in await connection.fetch(text, *arrange((*operation.prefix, list(operation.values))))]
-    if isinstance(operation, Scan):
-        return [tuple(row) for row in await connection.fetch(text, *arrange(scan_parameters(operation)))]
-    if isinstance(operation, Put):
-        if len(operation.rows) == 1:
-            await connection.execute(text, *arrange(operation.rows[0]))
-        else:
-            await connection.executemany(text, [arrange(row) for row in operation.rows])
-    elif isinstance(operation, Delete):
-        await connection.execute(text, *arrange((*operation.prefix, list(operation.values))))
-    elif isinstance(operation, Clear):
-        bound = () if operation.before is None else (operation.before,)
-        await connection.execute(text, *arrange((*operation.prefix, *bound)))
+    text, parameters = _STATEMENTS.prepare(operation)
+    if isinstance(operation, Get | Scan | Present):
+        return [tuple(row) for row in await connection.fetch(text, *parameters[0])]
+    if len(parameters) == 1:
+        await connection.execute(text, *parameters[0])
+    else:
+        await connection.executemany(text, parameters)
     return []
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import queue
 import sqlite3
@@ -21,15 +22,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from sqlalchemy.dialects import sqlite
 
-from gateway.errors import GatewayError, StoreFailed, Unavailable
+from gateway.errors import StoreFailed, Unavailable
 from gateway.stores.engines import migrations
 from gateway.stores.engines.ownership import own_file
-from gateway.stores.engines.sql import Statements, scan_parameters
-from gateway.stores.row_operations import Clear, Delete, Get, Operation, Present, Put, Rows, Scan, Steps
+from gateway.stores.engines.sql import Statements
+from gateway.stores.row_operations import Operation, Put, Rows, Steps
 from gateway.stores.store import Store
 from gateway.stores.stored import StoreLimits
 
@@ -52,18 +53,11 @@ _WRITER: Final = (
 
 @dataclass(slots=True)
 class _Job:
-    """Something for the writer: steps in a transaction, or work on the bare connection."""
+    """Something for the writer: work on its connection, which for a write is to take steps in a transaction."""
 
     done: asyncio.Future[None]
+    work: Callable[[sqlite3.Connection], object]
     make_steps: Callable[[], Steps[None]] | None = None
-    work: Callable[[sqlite3.Connection], object] | None = None
-
-    def settle(self, error: BaseException | None) -> None:
-        if not self.done.done():
-            if error is None:
-                self.done.set_result(None)
-            else:
-                self.done.set_exception(error)
 
 
 class SqliteStore(Store):
@@ -107,7 +101,7 @@ class SqliteStore(Store):
             if own:
                 self._owned = own_file(self.path)
             self._writer = self._connect()
-            _migrate(self._writer)
+            migrate(self._writer)
         except BaseException as error:
             self._drop_writer()
             self._disown()
@@ -144,10 +138,10 @@ class SqliteStore(Store):
                 connection = self._local.connection = self._connect(reads_only=True)
                 self._opened.append(connection)
             if not several:
-                return _run(connection, steps)
+                return run(connection, steps)
             connection.execute("BEGIN")
             try:
-                return _run(connection, steps)
+                return run(connection, steps)
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -164,12 +158,14 @@ class SqliteStore(Store):
                 connection.close()
 
     async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]]) -> None:
-        await self._submit(make_steps=make_steps)
+        await self._submit(lambda connection: commit(connection, make_steps), make_steps)
 
-    async def _submit(self, **what: Any) -> None:
+    async def _submit(
+        self, work: Callable[[sqlite3.Connection], object], make_steps: Callable[[], Steps[None]] | None = None
+    ) -> None:
         if self._closed:
             raise Unavailable("STORE_CLOSED", "the store is closed")
-        job = _Job(asyncio.get_running_loop().create_future(), **what)
+        job = _Job(asyncio.get_running_loop().create_future(), work, make_steps)
         self._jobs.put(job)
         await job.done
 
@@ -191,60 +187,20 @@ class SqliteStore(Store):
         self._drop_writer()
 
     def _commit_group(self, group: list[_Job]) -> list[tuple[_Job, BaseException | None]]:
-        try:
-            if any(job.work is not None for job in group):
-                return [(job, self._alone(job)) for job in group]
-            return self._commit(group)
-        except Exception as error:
-            self._abandon()
-            if len(group) == 1:
-                return [(group[0], _failure(error))]
-            # Whose fault it was is not known: each tries alone.
-            return [(job, self._alone(job)) for job in group]
+        steps = [job.make_steps for job in group if job.make_steps is not None]
+        if len(group) > 1 and len(steps) == len(group):
+            try:
+                return list(zip(group, _commit_together(self._connection(), steps), strict=True))
+            except Exception:
+                self._abandon()  # whose fault it was is not known: each tries alone
+        return [(job, self._alone(job)) for job in group]
 
     def _alone(self, job: _Job) -> BaseException | None:
         try:
-            if job.work is None:
-                return self._commit([job])[0][1]
             job.work(self._connection())
         except Exception as error:
             self._abandon()
             return _failure(error)
-        return None
-
-    def _commit(self, group: list[_Job]) -> list[tuple[_Job, BaseException | None]]:
-        connection = self._connection()
-        connection.execute("BEGIN IMMEDIATE")
-        if len(group) == 1:
-            return [(group[0], self._commit_one(connection, group[0]))]
-        outcomes: list[tuple[_Job, BaseException | None]] = []
-        for job in group:
-            assert job.make_steps is not None
-            connection.execute("SAVEPOINT one")
-            try:
-                _run(connection, job.make_steps())
-            except sqlite3.Error:
-                raise
-            except Exception as error:
-                connection.execute("ROLLBACK TO one")
-                outcomes.append((job, error))
-            else:
-                outcomes.append((job, None))
-            connection.execute("RELEASE one")
-        connection.execute("COMMIT")
-        return outcomes
-
-    def _commit_one(self, connection: sqlite3.Connection, job: _Job) -> BaseException | None:
-        """Alone in its transaction: no savepoint is needed."""
-        assert job.make_steps is not None
-        try:
-            _run(connection, job.make_steps())
-        except sqlite3.Error:
-            raise
-        except Exception as error:
-            connection.execute("ROLLBACK")
-            return error
-        connection.execute("COMMIT")
         return None
 
     def _connection(self) -> sqlite3.Connection:
@@ -276,8 +232,8 @@ class SqliteStore(Store):
             left = _shrink(connection)
 
         while left:
-            await self._submit(work=shrink)
-        await self._submit(work=_empty_log)
+            await self._submit(shrink)
+        await self._submit(_empty_log)
 
     async def close(self) -> None:
         if not self._closed:
@@ -301,14 +257,51 @@ def _deliver(outcomes: list[tuple[_Job, BaseException | None]]) -> None:
 
 def _settle(outcomes: list[tuple[_Job, BaseException | None]]) -> None:
     for job, error in outcomes:
-        job.settle(error)
+        if job.done.done():
+            continue
+        if error is None:
+            job.done.set_result(None)
+        else:
+            job.done.set_exception(error)
 
 
-def _migrate(connection: sqlite3.Connection) -> None:
+def commit(connection: sqlite3.Connection, make_steps: Callable[[], Steps[None]]) -> None:
+    """Take steps in a transaction."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        run(connection, make_steps())
+        connection.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        raise
+
+
+def _commit_together(connection: sqlite3.Connection, group: list[Callable[[], Steps[None]]]) -> list[BaseException | None]:
+    """Several writes in one transaction, each in a savepoint; why each failed. Raises what an engine's error does to all."""
+    outcomes: list[BaseException | None] = []
+    connection.execute("BEGIN IMMEDIATE")
+    for make_steps in group:
+        connection.execute("SAVEPOINT one")
+        try:
+            run(connection, make_steps())
+            outcomes.append(None)
+        except sqlite3.Error:
+            raise
+        except Exception as error:
+            connection.execute("ROLLBACK TO one")
+            outcomes.append(error)
+        connection.execute("RELEASE one")
+    connection.execute("COMMIT")
+    return outcomes
+
+
+def migrate(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(migrations.VERSION_TABLE)
     found = connection.execute("SELECT version FROM schema_version").fetchone()
-    for text in migrations.plan(found[0] if found else None, _STATEMENTS.schema(), postgres=False):
+    for text in migrations.plan(found[0] if found else None, _STATEMENTS.schema, postgres=False):
         connection.execute(text)
     connection.execute("COMMIT")
 
@@ -326,7 +319,7 @@ def _empty_log(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def _run(connection: sqlite3.Connection, steps: Steps[T]) -> T:
+def run(connection: sqlite3.Connection, steps: Steps[T]) -> T:
     try:
         operation = next(steps)
         while True:
@@ -337,40 +330,24 @@ def _run(connection: sqlite3.Connection, steps: Steps[T]) -> T:
 
 
 def _do(connection: sqlite3.Connection, operation: Operation) -> Rows:
-    statement = _STATEMENTS.of(operation)
-    text, arrange = statement.text, statement.arrange
-    if isinstance(operation, Get | Present):
-        if len(operation.values) == 1:
-            return connection.execute(text, arrange((*operation.prefix, operation.values[0]))).fetchall()
-        return [
-            row for value in operation.values for row in connection.execute(text, arrange((*operation.prefix, value))).fetchall()
-        ]
-    if isinstance(operation, Scan):
-        return connection.execute(text, arrange(scan_parameters(operation))).fetchall()
+    text, parameters = _STATEMENTS.prepare(operation)
     if isinstance(operation, Put):
-        connection.executemany(text, map(arrange, operation.rows))
-    elif isinstance(operation, Delete):
-        connection.executemany(text, [arrange((*operation.prefix, value)) for value in operation.values])
-    elif isinstance(operation, Clear):
-        bound = () if operation.before is None else (operation.before,)
-        connection.execute(text, arrange((*operation.prefix, *bound)))
-    return []
+        connection.executemany(text, parameters)
+        return []
+    if len(parameters) == 1:
+        return connection.execute(text, parameters[0]).fetchall()
+    return [row for each in parameters for row in connection.execute(text, each).fetchall()]
 
 
-_FULL: Final = (sqlite3.SQLITE_FULL,)
-_BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_CORRUPT: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-def _failure(error: BaseException) -> GatewayError:
-    """What a caller is told of an error of the disk or of SQLite."""
-    if isinstance(error, GatewayError):
+def _failure(error: BaseException) -> BaseException:
+    """What a caller is told of an error of the disk or of SQLite; any other error is not ours to name."""
+    if not isinstance(error, (sqlite3.Error, OSError)):
         return error
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in _FULL or (isinstance(error, OSError) and error.errno == 28):
+    if code == sqlite3.SQLITE_FULL or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
         return StoreFailed("STORE_FULL", "the disk is full; nothing was written", "free some space; no restart is needed")
-    if code in _BUSY:
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Unavailable("STORE_BUSY", "another process holds the store", "try again")
-    if code in _CORRUPT:
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return StoreFailed("STORE_CORRUPT", "the store's file is damaged", "restore it from a backup")
     return StoreFailed("STORE_IO", f"the store could not be read or written: {error}", "check the disk; no restart is needed")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import asyncpg
 
@@ -190,8 +189,8 @@ def test_tm_store_remains_nothing_of_a_deleted_tenant_is_left(engine: Engine, tm
             return any(needle in path.read_bytes() for path in tmp_path.iterdir() for needle in needles)
         if engine.name == "postgres":
             return await _in_tables(engine.place)
-        tables: dict[str, Any] = store._tables  # type: ignore[attr-defined]
-        return CANARY in repr([(rows.by_key, rows.orders) for rows in tables.values()])
+        connection = store._connection  # type: ignore[attr-defined]
+        return CANARY in repr([connection.execute(f"SELECT * FROM {table.name}").fetchall() for table in TABLES])
 
     engine.run(scenario)
 

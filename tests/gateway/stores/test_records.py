@@ -6,13 +6,12 @@ import pytest
 
 from gateway.errors import BadRequest
 from gateway.ids import single_id
-from gateway.records import RegistryEntry
+from gateway.records import RegistryEntry, Run
 from gateway.stores.changes import (
     ABSENT,
     DeleteEntry,
     DeleteIdempotency,
     DeleteRecord,
-    DeleteRun,
     DeleteSecret,
     DeleteValue,
     PutEntry,
@@ -194,7 +193,7 @@ def test_a_run_is_replaced_and_deleted_and_its_bytes_are_given_back(engine: Engi
         before = await store.usage("t1")
         await store.write("t1", [PutRun(run("r1", state="running")), PutRun(run("r1", user="somebody with a longer name"))])
         assert (await store.usage("t1")).bytes > before.bytes
-        await store.write("t1", [DeleteRun("r1"), DeleteRun("r1")])
+        await store.write("t1", [DeleteRecord(Run, ("r1",)), DeleteRecord(Run, ("r1",))])
         assert await store.usage("t1") == before
 
     engine.run(scenario)
@@ -206,7 +205,7 @@ def test_runs_that_are_not_finished_are_found_among_many(engine: Engine) -> None
         await store.write("t1", [put_session(), *(PutRun(run(f"r{n}", state=states.get(n, "finished"))) for n in range(9))])
         assert [one.id for one in await store.unfinished("t1")] == ["r3", "r5", "r7"]
         assert [one.id for one in await store.runs("t1", oldest_first=True, limit=2)] == ["r0", "r1"]
-        await store.write("t1", [PutRun(run("r5")), DeleteRun("r7")])
+        await store.write("t1", [PutRun(run("r5")), DeleteRecord(Run, ("r7",))])
         assert [one.id for one in await store.unfinished("t1")] == ["r3"] and (await store.unfinished("t2")).items == []
 
     engine.run(scenario)

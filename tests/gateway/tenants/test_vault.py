@@ -15,7 +15,7 @@ from gateway.errors import BadRequest, GatewayError, Internal, NotFound, TooLarg
 from gateway.stores.changes import PutSecret, PutTenant
 from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.engines.sqlite import SqliteStore
-from gateway.tenants.vault import MASTER_VARIABLE, LocalMasterKey, Vault, choose_master, master_from_environment, master_from_file
+from gateway.tenants.vault import MASTER_VARIABLE, LocalMasterKey, Vault, choose_master
 from hatchway.cli.entry import main
 from sandbox.encoding.sealing import Keys, local_keys, rotate_local_keys
 from sandbox.errors import SetupError
@@ -226,23 +226,22 @@ def test_a_name_that_is_none_is_refused(name: str) -> None:
     with_vault(scenario)
 
 
-def test_master_keys_come_from_a_file_or_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_master_keys_come_from_a_file_or_the_environment(tmp_path: Path) -> None:
+    other = Keys.of(b"c" * 32, "3")
+
     async def main() -> None:
         path = tmp_path / "keys"
-        first = master_from_file(path)
-        wrapped = await first.wrap("t1", b"k" * 32)
+        wrapped = await choose_master(local_keys(path), {}).wrap("t1", b"k" * 32)
         rotate_local_keys(path)
-        assert await master_from_file(path).unwrap("t1", wrapped) == b"k" * 32
-        monkeypatch.setenv(MASTER_VARIABLE, (b"a" * 32).hex())
-        wrapped = await master_from_environment().wrap("t1", b"k" * 32)
-        monkeypatch.setenv(MASTER_VARIABLE, f"1:{(b'a' * 32).hex()}, 2:{(b'b' * 32).hex()}")
-        assert await master_from_environment().unwrap("t1", wrapped) == b"k" * 32
+        assert await choose_master(local_keys(path), {}).unwrap("t1", wrapped) == b"k" * 32
+        wrapped = await choose_master(other, {MASTER_VARIABLE: (b"a" * 32).hex()}).wrap("t1", b"k" * 32)
+        two = f"1:{(b'a' * 32).hex()}, 2:{(b'b' * 32).hex()}"
+        assert await choose_master(other, {MASTER_VARIABLE: two}).unwrap("t1", wrapped) == b"k" * 32
 
     asyncio.run(main())
-    for bad in ("", "zz", "ab", "1:"):
-        monkeypatch.setenv(MASTER_VARIABLE, bad)
+    for bad in (",", "zz", "ab", "1:"):
         with pytest.raises(SetupError) as caught:
-            master_from_environment()
+            choose_master(other, {MASTER_VARIABLE: bad})
         assert "zz" not in str(caught.value)
 
 

@@ -10,11 +10,13 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gateway.errors import PreconditionFailed, StoreFailed, Unavailable
 from gateway.stores.changes import ABSENT, AppendAudit, PutTenant
+from gateway.stores.engines import sqlite
 from gateway.stores.engines.sqlite import SqliteStore
 from gateway.stores.factory import open_store
 from gateway.stores.store import Store
@@ -41,24 +43,24 @@ def test_a_write_is_flushed_to_the_disk_before_it_returns(tmp_path: Path) -> Non
     asyncio.run(main())
 
 
-def test_writes_that_wait_together_are_committed_together_and_fail_alone(tmp_path: Path) -> None:
+def test_writes_that_wait_together_are_committed_together_and_fail_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         store = await opened(tmp_path / "store.db")
         held, release = threading.Event(), threading.Event()
         sizes: list[int] = []
-        commit = store._commit
+        together = sqlite._commit_together
 
-        def counting(group: list[object]) -> object:
+        def counting(connection: sqlite3.Connection, group: list[Any]) -> list[BaseException | None]:
             sizes.append(len(group))
-            return commit(group)  # type: ignore[arg-type]
+            return together(connection, group)
 
-        store._commit = counting  # type: ignore[method-assign,assignment]
+        monkeypatch.setattr(sqlite, "_commit_together", counting)
 
         def hold(connection: sqlite3.Connection) -> None:
             held.set()
             release.wait(30)
 
-        blocker = asyncio.ensure_future(store._submit(work=hold))
+        blocker = asyncio.ensure_future(store._submit(hold))
         await asyncio.to_thread(held.wait, 30)
         writes = [
             asyncio.ensure_future(store.write("t1", [put_file(f"/{n % 9}", str(n), expect=ABSENT), AppendAudit(at=n, kind="x")]))
@@ -195,6 +197,7 @@ def test_deleting_gives_space_back_when_compacted(tmp_path: Path) -> None:
 
 _OWNER = """
 import asyncio, sys
+from gateway.stores.engines import sqlite
 from gateway.stores.engines.sqlite import SqliteStore
 
 async def main():
