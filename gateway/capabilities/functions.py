@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gateway.capabilities.catalogue import check_offers
-from gateway.capabilities.sources import Caller, Function, Offer, lingering
+from gateway.capabilities.sources import Caller, Function, Offer, Source, lingering
 from sandbox.capabilities.call_threads import Job, ThreadsExhausted, start
 from sandbox.capabilities.registry import Capability, ToolError, declare
 
 
-class FunctionSource:
+class FunctionSource(Source):
     """`functions` by the names programs call them by, or a declaration with each."""
 
     def __init__(self, functions: Mapping[str, Callable[..., Any]] | Sequence[tuple[Capability, Callable[..., Any]]]) -> None:
@@ -26,15 +26,6 @@ class FunctionSource:
             functions = [(declare(function, name), function) for name, function in functions.items()]
         self._offers = [Offer(capability, adapt(function)) for capability, function in functions]
         check_offers(self._offers)
-
-    async def start(self) -> None:
-        pass
-
-    async def close(self) -> None:
-        pass
-
-    def offers(self) -> Sequence[Offer]:
-        return self._offers
 
 
 def adapt(function: Callable[..., Any]) -> Function:

@@ -8,7 +8,7 @@ when it has been reached, and why it has not been is logged once, until the reas
 Rules: a server is not trusted. Its tools' names become identifiers (`prefix_name`; what is no letter, digit or underscore becomes
 `_`), and two that become the same are both left out; so are schemas that cannot be checked safely. How many tools, how long their
 texts, schemas and answers are, is bounded. What was left out stands in `diagnostics`. A server cannot ask anything of us: no
-sampling, no roots, no elicitation. HTTP goes through the guarded client (`gateway.capabilities.mcp_http`).
+sampling, no roots, no elicitation. HTTP goes through the guarded client (`gateway.capabilities.mcp_connections`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from gateway.capabilities.catalogue import check_offers
-from gateway.capabilities.sources import Caller, Function, Offer, ServerState
+from gateway.capabilities.sources import Caller, Function, Offer, ServerState, Source
 from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolError
 from sandbox.errors import RequestError
 from sandbox.wire import SideEffect
@@ -63,7 +63,7 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     approval_policy: Any = "none"
 
 
-class ServerSource:
+class ServerSource(Source):
     """`keeps_trying` is for a server that may be slow or down at the start. `on_change` is told when there are other tools."""
 
     def __init__(
@@ -125,9 +125,6 @@ class ServerSource:
             if not self.is_connected:
                 owner.cancel()  # it waits for a server that may never answer
             await asyncio.gather(owner, return_exceptions=True)
-
-    def offers(self) -> Sequence[Offer]:
-        return self._offers
 
     @property
     def is_connected(self) -> bool:
@@ -195,13 +192,27 @@ class ServerSource:
 
     @contextlib.asynccontextmanager
     async def _connected(self) -> AsyncIterator[tuple[ClientSession, asyncio.Event]]:
+        """The session, and when its messages have ended: the session itself does not tell."""
+        import anyio
         from mcp import ClientSession
 
         async with self._connect() as (hears, says):
-            watched = _Watched(hears)
-            async with ClientSession(watched, says) as session:
-                await session.initialize()
-                yield session, watched.ended
+            ended, (tells, told) = asyncio.Event(), anyio.create_memory_object_stream[Any](0)
+
+            async def relay() -> None:
+                with tells, contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+                    async for message in hears:
+                        await tells.send(message)
+                ended.set()
+
+            relaying = asyncio.create_task(relay())
+            try:
+                async with ClientSession(told, says) as session:
+                    await session.initialize()
+                    yield session, ended
+            finally:
+                relaying.cancel()
+                await asyncio.wait((relaying,))
 
     def _take(self, tools: Sequence[Tool]) -> None:
         """The server's tools as offers: the same ones as before if nothing has changed."""
@@ -254,47 +265,6 @@ class ServerSource:
             return value_of(result, is_structured)
 
         return call
-
-
-class _Watched:
-    """A stream of messages that says when it has ended: the session itself does not tell."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self.ended = asyncio.Event()
-
-    async def receive(self) -> Any:
-        import anyio
-
-        try:
-            return await self._stream.receive()
-        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            self.ended.set()
-            raise
-
-    def __aiter__(self) -> _Watched:
-        return self
-
-    async def __anext__(self) -> Any:
-        import anyio
-
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> _Watched:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: Any) -> Any:
-        return await self._stream.__aexit__(*error)
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
 
 
 async def _list_tools(session: ClientSession) -> list[Tool]:
