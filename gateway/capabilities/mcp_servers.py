@@ -83,7 +83,7 @@ class ServerSource(Source):
         self._owner: asyncio.Task[None] | None = None
         self._leave = asyncio.Event()
         self._ended = asyncio.Event()
-        self._attempt: asyncio.Task[ClientSession] | None = None
+        self._opened: asyncio.Future[ClientSession] | None = None
         self._failures = 0
         self._not_before_ms = 0
 
@@ -115,10 +115,9 @@ class ServerSource(Source):
         return ServerState(ready=self._is_reached, tools=len(self._offers), problem=problem)
 
     async def close(self) -> None:
-        for task in (self._trying, self._attempt):
-            if task is not None:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+        if self._trying is not None:
+            self._trying.cancel()
+            await asyncio.gather(self._trying, return_exceptions=True)
         owner, self._owner = self._owner, None
         if owner is not None:
             self._leave.set()
@@ -135,60 +134,52 @@ class ServerSource(Source):
         a caller whose time is over leaves, and the next one finds the attempt further on."""
         if self._session is not None and not self._ended.is_set():
             return self._session
-        if self._attempt is None or self._attempt.done():
-            self._attempt = asyncio.create_task(self._reach(), name=f"mcp-{self.spec.name}-connecting")
-            self._attempt.add_done_callback(_look_at)
-        return await asyncio.shield(self._attempt)
+        if self._opened is None or self._opened.done():
+            self._opened = asyncio.get_running_loop().create_future()
+            self._opened.add_done_callback(_look_at)
+            self._owner = asyncio.create_task(self._own(self._opened, self._owner), name=f"mcp-{self.spec.name}")
+        return await asyncio.shield(self._opened)
 
-    async def _reach(self) -> ClientSession:
-        if self._owner is not None:
-            await asyncio.gather(self._owner, return_exceptions=True)
+    async def _own(self, opened: asyncio.Future[ClientSession], before: asyncio.Task[None] | None) -> None:
+        """The life of one connection, after the one `before` it. Everything is opened and closed by this task."""
+        if before is not None:
+            await asyncio.gather(before, return_exceptions=True)
         wait_ms = self._not_before_ms - self._clock_ms()
         if wait_ms > 0:
-            raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} is down; next attempt in {wait_ms} ms")
-        self._leave = asyncio.Event()
-        opened: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
-        opened.add_done_callback(_look_at)
-        self._owner = asyncio.create_task(self._own(opened), name=f"mcp-{self.spec.name}")
+            opened.set_exception(ToolError("TOOL_ERROR", f"the server {self.spec.name!r} is down; next attempt in {wait_ms} ms"))
+            return
+        self._leave = leave = asyncio.Event()
         try:
-            session = await asyncio.wait_for(asyncio.shield(opened), self.spec.connect_timeout_ms / 1000)
-        except Exception as error:
-            self._fail()
-            self._is_reached = False
-            self._leave.set()
-            self._owner.cancel()
-            raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} cannot be reached: {_told(error)}") from None
-        self._failures = 0
-        return session
-
-    def _fail(self) -> None:
-        pause_ms = min(_PAUSE_MS << min(self._failures, 16), _PAUSE_MS_MAX)
-        self._failures += 1
-        self._not_before_ms = self._clock_ms() + pause_ms
-
-    async def _own(self, opened: asyncio.Future[ClientSession]) -> None:
-        """The life of one connection. Everything is opened and closed by this task."""
-        try:
-            async with self._connected() as (session, ended):
-                self._take(await _list_tools(session))
-                self._session, self._ended, self._is_reached = session, ended, True
+            async with contextlib.AsyncExitStack() as stack:
+                async with asyncio.timeout(self.spec.connect_timeout_ms / 1000):
+                    session, ended = await stack.enter_async_context(self._connected())
+                    self._take(await _list_tools(session))
+                self._session, self._ended, self._is_reached, self._failures = session, ended, True, 0
                 opened.set_result(session)
-                waits = [asyncio.ensure_future(event.wait()) for event in (self._leave, ended)]
+                waits = [asyncio.ensure_future(event.wait()) for event in (leave, ended)]
                 try:
                     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     for wait in waits:
                         wait.cancel()
-                if not self._leave.is_set():
+                if not leave.is_set():
                     self._fail()
                     _log.warning("the connection to the server %r has ended; the next call connects again", self.spec.name)
         except BaseException as error:
             if not opened.done():
-                opened.set_exception(error if isinstance(error, Exception) else ConnectionError("cancelled"))
+                self._fail()
+                self._is_reached = False
+                message = f"the server {self.spec.name!r} cannot be reached: {_told(error)}"
+                opened.set_exception(ToolError("TOOL_ERROR", message))
             if not isinstance(error, Exception):
                 raise
         finally:
             self._session = None
+
+    def _fail(self) -> None:
+        pause_ms = min(_PAUSE_MS << min(self._failures, 16), _PAUSE_MS_MAX)
+        self._failures += 1
+        self._not_before_ms = self._clock_ms() + pause_ms
 
     @contextlib.asynccontextmanager
     async def _connected(self) -> AsyncIterator[tuple[ClientSession, asyncio.Event]]:

@@ -39,7 +39,7 @@ _UNAVAILABLE: Final = "no approver is available to decide"
 class ToolApproval(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A decision about one of a session's approvals; the only one that waits, if no id is given."""
 
-    decision: Literal["Allow", "AllowAlways", "Reject", "RejectAlways", "Cancelled", "Unavailable", "Deferred"] | Choice
+    decision: Literal["Allow", "AllowAlways", "Reject", "RejectAlways", "Cancelled", "Unavailable", "Deferred", Choice]
     reason: str = ""
     approval_id: str | None = None
 

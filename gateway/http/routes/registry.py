@@ -199,11 +199,11 @@ def _ours(service: Service) -> list[Operation]:
                 call.principal, call.path["host_id"], min(call.query.limit, MAX_LIMIT))),
             name="list_host_workers", query=ListQuery, answer=Listing[WorkerSummary]),
         row("GET", root + "/workers", "List the workers of all runtimes, page by page",
-            ask(lambda registry, call: registry.page_workers(call.principal, call.query.limit, call.query.after)),
+            ask(lambda registry, call: registry.page_workers(call.principal, **call.query.window)),
             name="list_workers", query=WorkersQuery, answer=Listing[WorkerSummary]),
         row("GET", runtime + "/workers", "List a runtime's workers, page by page",
             ask(lambda registry, call: registry.runtime_workers(
-                call.principal, call.path["runtime_id"], call.query.limit, call.query.after)),
+                call.principal, call.path["runtime_id"], **call.query.window)),
             name="list_runtime_workers", query=WorkersQuery, answer=Listing[WorkerSummary]),
         *_workers(service, root, ""),
         life("POST", worker + "/restore", "Let a stopped worker take input again",
