@@ -1,4 +1,4 @@
-"""Authentication: from a bearer token to a `Principal`, and whether it may call an operation.
+"""Authentication: from a bearer token to a `Principal`, and whether it may call what is for an audience.
 
 Rules: THREAT[TM-HTTP-TOKEN]: unknown, malformed, expired and revoked tokens get the same 401, after the same work: one digest,
 one lookup. The token itself is never kept, compared or logged; lookups go by its digest, which says nothing about it. Time
@@ -24,11 +24,11 @@ from typing import Final, get_args
 from gateway.clock import SteadyClock
 from gateway.errors import BadRequest, Forbidden, GatewayError, Unauthorized, missing
 from gateway.http.api.admission import FindTenant
-from gateway.http.api.operation import ANONYMOUS, Operation
+from gateway.http.api.operation import ANONYMOUS
 from gateway.http.api.reauthorization import Watch
 from gateway.records import Principal, Role, Token
 from gateway.telemetry import Telemetry
-from gateway.tenants.tokens import MAY, TOKEN, digest_of_token, is_valid
+from gateway.tenants.tokens import MAY, TOKEN, Audience, digest_of_token, is_valid
 
 TENANT: Final = re.compile(r"[a-zA-Z0-9_\-]{1,64}")
 BEARER: Final = "hatchway.bearer."
@@ -61,31 +61,31 @@ class Authenticator:
         self._failures: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
         self._watches: set[Watch] = set()
 
-    async def identify(self, operation: Operation, headers: Mapping[str, str], address: str) -> Principal:
-        """Who calls, if they may call this operation."""
-        if operation.audience == "public":
+    async def identify(self, audience: Audience, headers: Mapping[str, str], address: str) -> Principal:
+        """Who calls, if they may call what is for this audience."""
+        if audience == "public":
             return ANONYMOUS
         token = await self._find(headers.get("authorization", ""))
         if token is None or not is_valid(token, self._clock.now_ms()):
             await self._note_failure(address, "" if token is None else token.tenant)
             raise _no_token()
-        principal = authorize(operation, token, headers.get("hatchway-tenant"))
+        principal = authorize(audience, token, headers.get("hatchway-tenant"))
         if principal.tenant != token.tenant and self._find_tenant and await self._find_tenant(principal.tenant) is None:
             raise missing("tenant", principal.tenant)
         return principal
 
-    async def confirm(self, operation: Operation, headers: Mapping[str, str]) -> None:
+    async def confirm(self, audience: Audience, headers: Mapping[str, str]) -> None:
         """Whether the token still holds; cheap, because streams ask again and again."""
-        if operation.audience == "public":
+        if audience == "public":
             return
         token = await self._find(headers.get("authorization", ""))
         if token is None or not is_valid(token, self._clock.now_ms()):
             raise _no_token()
 
     @contextlib.contextmanager
-    def watch(self, operation: Operation, headers: Mapping[str, str]) -> Iterator[Watch]:
+    def watch(self, audience: Audience, headers: Mapping[str, str]) -> Iterator[Watch]:
         """For a stream of an admitted caller, while it is open."""
-        watch = Watch(lambda: self.confirm(operation, headers))
+        watch = Watch(lambda: self.confirm(audience, headers))
         self._watches.add(watch)
         try:
             yield watch
@@ -147,8 +147,8 @@ def _no_token() -> Unauthorized:
     return Unauthorized("UNAUTHORIZED", "a valid token is needed", "send  Authorization: Bearer hw_…")
 
 
-def authorize(operation: Operation, token: Token, named: str | None) -> Principal:
-    allowed = MAY[operation.audience]
+def authorize(audience: Audience, token: Token, named: str | None) -> Principal:
+    allowed = MAY[audience]
     if token.role not in allowed:
         roles = [role for role in reversed(get_args(Role)) if role in allowed]
         raise Forbidden("FORBIDDEN", f"the role {token.role!r} may not do this", f"it is for: {', '.join(roles)}")

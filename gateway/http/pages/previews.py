@@ -19,7 +19,6 @@ from gateway.errors import GatewayError, NotFound
 from gateway.http.api.access_record import find_record
 from gateway.http.api.admission import Admission
 from gateway.http.api.authentication import BEARER, Authenticator, read_bearer
-from gateway.http.api.operation import Call, Operation
 from gateway.http.api.reauthorization import Watch, supervise
 from gateway.http.api.replies import render_problem
 from gateway.records import Principal
@@ -32,6 +31,9 @@ from gateway.runners.wire import PortPreview
 
 if TYPE_CHECKING:
     from gateway.service import Service
+
+
+_FOR: Final = "runner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,6 @@ def issue_ticket(service: Service, ticket: Ticket) -> PortPreview:
 def address_ports(thread_id: str, ports: Iterable[PortPreview]) -> list[PortPreview]:
     """Addresses of the gateway that need a token: only the caller that exposes a port gets a ticket."""
     return [PortPreview(port=shown.port, url=f"/preview/{quote(thread_id, safe='')}/{shown.port}/") for shown in ports]
-
-
-async def _answer_nothing(call: Call) -> None:
-    return None
-
-
-_LOOK: Final = Operation("GET", "/preview", "Look at a port", _answer_nothing, audience="runner", hidden=True, name="preview")
 
 
 class Preview:
@@ -119,7 +114,7 @@ class Preview:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         read_bearer(headers, scope.get("subprotocols", ()))
         client = scope.get("client")
-        principal = await self._authenticator.identify(_LOOK, headers, client[0] if client else "")
+        principal = await self._authenticator.identify(_FOR, headers, client[0] if client else "")
         await self._admission.check_rate(principal)
         try:
             thread_id = unquote_to_bytes(first).decode()
@@ -128,7 +123,7 @@ class Preview:
         session = self._service.runners.pool.living(principal.tenant, thread_id)
         if session is None:
             raise unknown("session", thread_id)
-        watching = self._authenticator.watch(_LOOK, headers)
+        watching = self._authenticator.watch(_FOR, headers)
         return _Visit(principal.tenant, session, parse_port(port.decode("ascii", "replace")), watching)
 
 
