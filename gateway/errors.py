@@ -24,11 +24,18 @@ from sandbox.wire import ErrorObject, Span
 
 
 class GatewayError(Exception):
-    status: ClassVar[int] = 500
+    """`retry_after_ms`: when the same request may succeed, for failures that pass."""
 
-    def __init__(self, code: str, message: str, hint: str | None = None, *, span: Span | None = None) -> None:
+    status: ClassVar[int] = 500
+    retry_after_ms: int | None = None
+
+    def __init__(
+        self, code: str, message: str, hint: str | None = None, *, span: Span | None = None, retry_after_ms: int | None = None
+    ) -> None:
         super().__init__(message)
         self.error = ErrorObject(code=code, message=message, hint=hint, span=span)
+        if retry_after_ms is not None:
+            self.retry_after_ms = retry_after_ms
 
     @property
     def code(self) -> str:
@@ -73,10 +80,7 @@ class Unprocessable(GatewayError):
 
 class TooMany(GatewayError):
     status = 429
-
-    def __init__(self, code: str, message: str, hint: str | None = None, *, retry_after_ms: int = 1000) -> None:
-        super().__init__(code, message, hint)
-        self.retry_after_ms = retry_after_ms
+    retry_after_ms = 1000
 
 
 class Internal(GatewayError):
@@ -89,10 +93,7 @@ class Unsupported(GatewayError):
 
 class Unavailable(GatewayError):
     status = 503
-
-    def __init__(self, code: str, message: str, hint: str | None = None, *, retry_after_ms: int = 1000) -> None:
-        super().__init__(code, message, hint)
-        self.retry_after_ms = retry_after_ms
+    retry_after_ms = 1000
 
 
 class StoreFailed(GatewayError):

@@ -112,18 +112,6 @@ class Session(Record, frozen=True, kw_only=True):
             msgspec.structs.force_setattr(self, "is_used", True)
 
 
-class FileInfo(Record, frozen=True, kw_only=True):
-    id: str
-    session_id: str
-    path: str
-    name: str
-    is_directory: bool
-    is_readonly: bool
-    size_bytes: int
-    created_at: int
-    updated_at: int
-
-
 class FileStat(Record, frozen=True, kw_only=True):
     path: str
     name: str
@@ -132,6 +120,11 @@ class FileStat(Record, frozen=True, kw_only=True):
     size_bytes: int
     created_at: int
     updated_at: int
+
+
+class FileInfo(FileStat, frozen=True, kw_only=True):
+    id: str
+    session_id: str
 
 
 class SessionFile(FileInfo, frozen=True, kw_only=True):

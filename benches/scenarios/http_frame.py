@@ -104,7 +104,7 @@ def _serve_ours() -> None:
     from gateway.http.api.endpoint import Endpoint
     from gateway.http.api.operation import Call, Operation, Raw
     from gateway.http.transport.server import Server
-    from gateway.records import Quotas, Token
+    from gateway.records import Quotas, Tenant, Token
     from gateway.telemetry import Telemetry, log_to
     from gateway.tenants.tokens import mint
 
@@ -120,19 +120,19 @@ def _serve_ours() -> None:
         async def token(self, digest: str) -> Token | None:
             return self._known.get(digest)
 
-        async def quotas(self, tenant: str) -> Quotas | None:
-            return Quotas(requests_per_min=100_000_000)
+        async def tenant(self, tenant: str) -> Tenant:
+            return Tenant(id=tenant, quotas=Quotas(requests_per_min=100_000_000), created_at=0, updated_at=0)
 
     async def serve() -> None:
         configuration, telemetry, clock = Configuration(port=0), Telemetry(), SteadyClock()
         text, stored = mint(tenant="acme", name="bench", role="runner", now_ms=clock.now_ms())
         tenants = Tenants({stored.digest: stored.token})
-        admission = Admission(configuration, telemetry, tenants)
+        admission = Admission(configuration, telemetry, tenants.tenant)
         endpoint = Endpoint(
             [Operation("GET", "/v1/nothing", "Nothing", nothing, answer=bytes)],
             configuration=configuration,
             telemetry=telemetry,
-            authenticator=Authenticator(tenants, clock, telemetry),
+            authenticator=Authenticator(tenants.token, clock, telemetry),
             admission=admission,
         )
         application = build_application(endpoint, configuration, telemetry)

@@ -18,11 +18,9 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from gateway.capabilities.endpoints import DecideFor, decode_json, told
-from gateway.capabilities.secret_headers import Secrets, fill, masked
-from gateway.capabilities.sources import Caller, Function, Offer
+from gateway.capabilities.endpoints import WebClient, decode_json
+from gateway.capabilities.sources import Caller, Function, Offer, Source
 from gateway.clock import stamp
-from gateway.egress import Egress, EgressError, parse
 from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolError
 from sandbox.wire import SideEffect
 
@@ -30,8 +28,6 @@ _TEXT: Final = {"type": "string"}
 _PATH: Final = {"type": "string", "minLength": 1, "maxLength": 4096}
 _URL: Final = {"type": "string", "minLength": 1, "maxLength": 8192}
 _HEADERS: Final = {"type": "object", "maxProperties": 32, "additionalProperties": {"type": "string", "maxLength": 8192}}
-_FETCH_STATUS_MAX: Final = 399
-_TOLD_CHARS: Final = 200
 
 
 class Files(Protocol):
@@ -44,20 +40,17 @@ class Files(Protocol):
     async def names(self, caller: Caller, path: str) -> Sequence[str]: ...
 
 
-class BuiltinSource:
+class BuiltinSource(Source):
     """`tools` gives what a caller can call, itself included."""
 
     def __init__(
         self,
         tools: Callable[[str], Sequence[Capability]],
         files: Files,
-        egress: Egress,
-        decide_for: DecideFor,
-        secrets: Secrets,
+        client: WebClient,
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
-        self._tools, self._files, self._clock_ms = tools, files, clock_ms
-        self._egress, self._decide_for, self._secrets = egress, decide_for, secrets
+        self._tools, self._files, self._client, self._clock_ms = tools, files, client, clock_ms
         self._offers = [
             _offer("list_tools", "The capabilities that can be called here.", {}, {"type": "array"}, self._list_tools),
             _offer(
@@ -85,15 +78,6 @@ class BuiltinSource:
             _offer("fetch_json", "The JSON value at a URL.", _FETCH, {}, self._fetch_json, SideEffect.NETWORK, ("url",)),
             _offer("now", "The time: unix_ms and an ISO 8601 text in UTC.", {}, {"type": "object"}, self._now, SideEffect.READ),
         ]
-
-    async def start(self) -> None:
-        pass
-
-    async def close(self) -> None:
-        pass
-
-    def offers(self) -> Sequence[Offer]:
-        return self._offers
 
     async def _list_tools(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return [{"name": tool.name, "description": tool.description} for tool in self._tools(caller.tenant)]
@@ -130,25 +114,10 @@ class BuiltinSource:
         return sorted(await self._files.names(caller, check_path(kwargs["path"])))
 
     async def _fetch_text(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> str:
-        url, given = kwargs["url"], kwargs.get("headers", {})
-        used: list[str] = []
-        try:
-            # It is the program that says where the secret goes: the policy is asked about `run`, not about this capability.
-            program = dataclasses.replace(caller, capability="run")
-            headers, used = await fill(self._secrets, program, given, parse(url).host)
-            response = await self._egress.request(
-                "GET",
-                url,
-                headers=headers,
-                timeout_ms=CapabilityLimits().timeout_ms,
-                max_response_bytes=CapabilityLimits().max_response_bytes,
-                decide=self._decide_for(caller),
-            )
-        except EgressError as error:
-            raise told(error, used) from None
-        text = masked(response.body.decode("utf-8", "replace"), used)
-        if response.status > _FETCH_STATUS_MAX:
-            raise ToolError("TOOL_ERROR", f"the server answered {response.status}: {text[:_TOLD_CHARS]}")
+        # It is the program that says where the secret goes: the policy is asked about `run`, not about this capability.
+        program = dataclasses.replace(caller, capability="run")
+        url, headers, limits = kwargs["url"], kwargs.get("headers", {}), CapabilityLimits()
+        text, _ = await self._client.send(caller, "GET", url, headers, limits, using=program, follow_redirects=True)
         return text
 
     async def _fetch_json(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -43,35 +43,40 @@ class Held:
         return self._places[concurrency]
 
 
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """What the sources of a tenant offered when it was put together."""
+
+    offered: list[Sequence[Offer]]
+    offers: dict[str, Offer]
+    tools: list[Capability]
+
+
 @dataclass(slots=True)
 class Catalogue:
     _shared: dict[str, Source] = field(default_factory=dict)
     _own: dict[str, dict[str, Source]] = field(default_factory=dict)
     _held: dict[tuple[str, str], Held] = field(default_factory=dict)
-    _indexes: dict[int, tuple[Sequence[Offer], dict[str, Offer]]] = field(default_factory=dict)
-    _tools: dict[str, tuple[list[Sequence[Offer]], list[Capability]]] = field(default_factory=dict)
+    _merged: dict[str, _Merged] = field(default_factory=dict)
     """By tenant that has sources of its own; the others have the same."""
 
     async def add(self, name: str, source: Source, *, tenant: str | None = None) -> None:
         """Start a source and offer what it has. A source of the same name is replaced."""
         await source.start()
-        offered = {offer.capability.name for offer in source.offers()}
-        for other, owner in self._names(tenant).items():
-            if other in offered and owner != name:
+        for owner, other in self._sources(tenant):
+            if owner != name and (same := _names(source) & _names(other)):
                 await source.close()
-                raise RequestError("INVALID_ARGUMENT", f"the capability {other!r} is offered by {owner!r} already")
+                raise RequestError("INVALID_ARGUMENT", f"the capability {min(same)!r} is offered by {owner!r} already")
         sources = self._shared if tenant is None else self._own.setdefault(tenant, {})
         before = sources.get(name)
         sources[name] = source
         if before is not None:
-            self._indexes.pop(id(before), None)
             await before.close()
 
     async def remove(self, name: str, *, tenant: str | None = None) -> bool:
         sources = self._shared if tenant is None else self._own.get(tenant, {})
         source = sources.pop(name, None)
         if source is not None:
-            self._indexes.pop(id(source), None)
             await source.close()
         return source is not None
 
@@ -82,18 +87,12 @@ class Catalogue:
         await asyncio.gather(*(source.close() for source in sources))
 
     def tools(self, tenant: str) -> list[Capability]:
-        """By name. Asked before every run, so they are put together again only if a source offers something else than before."""
-        whose = tenant if tenant in self._own else ""
-        offered = [source.offers() for _, source in self._sources(tenant)]
-        kept = self._tools.get(whose)
-        if kept is None or kept[0] != offered:
-            found = (offer.capability for offer in self._offers(tenant).values())
-            kept = self._tools[whose] = (offered, sorted(found, key=lambda tool: tool.name))
-        return kept[1].copy()
+        """By name."""
+        return self._merge(tenant).tools.copy()
 
     def find(self, tenant: str, name: str) -> Held:
         """Raises `ToolError` for a name that no source offers."""
-        offer = self._offer(tenant, name)
+        offer = self._merge(tenant).offers.get(name)
         if offer is None:
             raise ToolError("UNKNOWN_TOOL", f"there is no capability {name[:80]!r}{self._nearest(tenant, name[:80])}")
         held = self._held.get((tenant, name))
@@ -120,7 +119,7 @@ class Catalogue:
         found: dict[str, list[str]] = {}
         taken: set[str] = set()
         for name, source in self._shared.items():
-            offered = self._index(source).keys()
+            offered = _names(source)
             found[name] = sorted(offered & taken)
             taken |= offered
         return {name: names for name, names in found.items() if names}
@@ -130,35 +129,27 @@ class Catalogue:
         for own in self._own.values() if tenant is None else (self._own.get(tenant, {}),):
             yield from own.items()
 
-    def _names(self, tenant: str | None) -> dict[str, str]:
-        return {offered: name for name, source in self._sources(tenant) for offered in self._index(source)}
-
-    def _index(self, source: Source) -> dict[str, Offer]:
-        offers = source.offers()
-        known = self._indexes.get(id(source))
-        if known is None or known[0] is not offers:
-            known = self._indexes[id(source)] = (offers, {offer.capability.name: offer for offer in offers})
-        return known[1]
-
-    def _offers(self, tenant: str) -> dict[str, Offer]:
-        found: dict[str, Offer] = {}
-        for _, source in self._sources(tenant):
-            found = {**self._index(source), **found}
-        return found
-
-    def _offer(self, tenant: str, name: str) -> Offer | None:
-        """INVARIANT: where a source that connects again offers a name that is another's by now, the first source keeps it."""
-        for _, source in self._sources(tenant):
-            offer = self._index(source).get(name)
-            if offer is not None:
-                return offer
-        return None
+    def _merge(self, tenant: str) -> _Merged:
+        """Asked before every run and call, so it is put together again only if a source offers something else than before.
+        INVARIANT: where a source that connects again offers a name that is another's by now, the first source keeps it."""
+        whose = tenant if tenant in self._own else ""
+        offered = [source.offers() for _, source in self._sources(tenant)]
+        kept = self._merged.get(whose)
+        if kept is None or kept.offered != offered:
+            found = {offer.capability.name: offer for offers in reversed(offered) for offer in offers}
+            tools = sorted((offer.capability for offer in found.values()), key=lambda tool: tool.name)
+            kept = self._merged[whose] = _Merged(offered, found, tools)
+        return kept
 
     def _nearest(self, tenant: str, name: str) -> str:
         import difflib
 
-        near = difflib.get_close_matches(name, list(self._offers(tenant)), 1)
+        near = difflib.get_close_matches(name, list(self._merge(tenant).offers), 1)
         return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _names(source: Source) -> set[str]:
+    return {offer.capability.name for offer in source.offers()}
 
 
 def check_offers(offers: Sequence[Offer]) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 from urllib.parse import quote, urlencode
 
@@ -21,8 +22,8 @@ import msgspec
 
 from gateway.capabilities.catalogue import check_offers
 from gateway.capabilities.secret_headers import Secrets, fill, masked
-from gateway.capabilities.sources import Caller, Offer, call_key
-from gateway.egress import Decide, Egress, EgressError, EgressRefused, Response, parse
+from gateway.capabilities.sources import Caller, Offer, Source, call_key
+from gateway.egress import Decide, Egress, EgressError, EgressRefused, parse
 from sandbox.capabilities.registry import ApprovalPolicy, Capability, CapabilityLimits, ToolError
 from sandbox.errors import RequestError
 from sandbox.wire import SideEffect
@@ -55,45 +56,67 @@ class EndpointSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return Capability(**fields)
 
 
-class EndpointSource:
-    def __init__(self, specs: Sequence[EndpointSpec], egress: Egress, decide_for: DecideFor, secrets: Secrets) -> None:
-        self._egress, self._decide_for, self._secrets = egress, decide_for, secrets
+@dataclass(frozen=True, slots=True)
+class WebClient:
+    """The guarded client on a program's behalf, with secrets in its headers that do not come back."""
+
+    egress: Egress
+    decide_for: DecideFor
+    secrets: Secrets
+
+    async def send(
+        self,
+        caller: Caller,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        limits: CapabilityLimits,
+        *,
+        body: bytes | None = None,
+        using: Caller | None = None,
+        follow_redirects: bool = False,
+    ) -> tuple[str, str]:
+        """The answer's text and its content type. `using`: who the policy is asked about where secrets are used, if it is
+        another than the caller. Raises `ToolError`, also for a status that is an error."""
+        used: list[str] = []
+        try:
+            headers, used = await fill(self.secrets, using or caller, headers, parse(url).host)
+            response = await self.egress.request(
+                method,
+                url,
+                headers=headers,
+                body=body,
+                timeout_ms=limits.timeout_ms,
+                max_response_bytes=limits.max_response_bytes,
+                decide=self.decide_for(caller),
+                follow_redirects=follow_redirects,
+            )
+        except EgressError as error:
+            raise told(error, used) from None
+        text = masked(response.body.decode("utf-8", "replace"), used)
+        if response.status >= (400 if follow_redirects else 300):
+            raise ToolError("TOOL_ERROR", f"the server answered {response.status}: {text[:_TOLD_CHARS]}")
+        return text, (response.header("content-type") or "").partition(";")[0].strip().lower()
+
+
+class EndpointSource(Source):
+    def __init__(self, specs: Sequence[EndpointSpec], client: WebClient) -> None:
+        self._client = client
         self._offers = [Offer(spec.capability(), self._function(spec)) for spec in specs]
         for spec in specs:
             check_spec(spec)
         check_offers(self._offers)
 
-    async def start(self) -> None:
-        pass
-
-    async def close(self) -> None:
-        pass
-
-    def offers(self) -> Sequence[Offer]:
-        return self._offers
-
     def _function(self, spec: EndpointSpec) -> Any:
         async def call(caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
             url, body = build(spec, kwargs)
-            headers, used = await fill(self._secrets, caller, spec.headers, parse(url).host)
+            headers = dict(spec.headers)
             if body is not None:
                 headers.setdefault("Content-Type", "application/json")
             if not spec.idempotent:
                 headers.setdefault("Idempotency-Key", call_key.get() or str(uuid.uuid4()))
-            try:
-                response = await self._egress.request(
-                    spec.method,
-                    url,
-                    headers=headers,
-                    body=body,
-                    timeout_ms=spec.limits.timeout_ms,
-                    max_response_bytes=spec.limits.max_response_bytes,
-                    decide=self._decide_for(caller),
-                    follow_redirects=False,
-                )
-            except EgressError as error:
-                raise told(error, used) from None
-            return read(response, used)
+            text, kind = await self._client.send(caller, spec.method, url, headers, spec.limits, body=body)
+            return decode_json(text) if kind == "application/json" or kind.endswith("+json") else text
 
         return call
 
@@ -143,17 +166,6 @@ def _text(name: str, value: Any) -> str:
     if not isinstance(value, (str, int, float)):
         raise ToolError("INVALID_ARGUMENT", f"the argument {name!r} must be a text or a number to stand in a URL")
     return str(value)
-
-
-def read(response: Response, used: list[str]) -> Any:
-    """An answer's value. Secrets that were sent do not come back."""
-    text = masked(response.body.decode("utf-8", "replace"), used)
-    if response.status >= 400 or 300 <= response.status < 400:
-        raise ToolError("TOOL_ERROR", f"the server answered {response.status}: {text[:_TOLD_CHARS]}")
-    kind = (response.header("content-type") or "").partition(";")[0].strip().lower()
-    if kind == "application/json" or kind.endswith("+json"):
-        return decode_json(text)
-    return text
 
 
 def decode_json(text: str) -> Any:

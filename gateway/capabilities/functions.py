@@ -8,17 +8,18 @@ concurrent calls until it ends.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gateway.capabilities.catalogue import check_offers
-from gateway.capabilities.sources import Caller, Function, Offer, lingering
+from gateway.capabilities.sources import Caller, Function, Offer, Source, lingering
 from sandbox.capabilities.call_threads import Job, ThreadsExhausted, start
 from sandbox.capabilities.registry import Capability, ToolError, declare
 
 
-class FunctionSource:
+class FunctionSource(Source):
     """`functions` by the names programs call them by, or a declaration with each."""
 
     def __init__(self, functions: Mapping[str, Callable[..., Any]] | Sequence[tuple[Capability, Callable[..., Any]]]) -> None:
@@ -26,15 +27,6 @@ class FunctionSource:
             functions = [(declare(function, name), function) for name, function in functions.items()]
         self._offers = [Offer(capability, adapt(function)) for capability, function in functions]
         check_offers(self._offers)
-
-    async def start(self) -> None:
-        pass
-
-    async def close(self) -> None:
-        pass
-
-    def offers(self) -> Sequence[Offer]:
-        return self._offers
 
 
 def adapt(function: Callable[..., Any]) -> Function:
@@ -49,43 +41,36 @@ def adapt(function: Callable[..., Any]) -> Function:
 
 
 class _Waker:
-    """Wakes a coroutine when its job has ended, also if the loop is gone by then."""
+    """What waits for a job is a future of its value, also if the loop is gone by then. No caller waits on a thread here."""
 
-    def __init__(self) -> None:
+    def __init__(self, function: Callable[[], Any]) -> None:
         self._loop = asyncio.get_running_loop()
-        self.ended: asyncio.Future[None] = self._loop.create_future()
+        self.ended: asyncio.Future[Any] = self._loop.create_future()
+        self.job = Job(function, self, lambda: None)
 
     def wake(self) -> None:
-        try:
+        with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._end)
-        except RuntimeError:
-            pass
 
     def _end(self) -> None:
-        if not self.ended.done():
-            self.ended.set_result(None)
+        try:
+            self.ended.set_result(self.job.value())
+        except BaseException as error:
+            self.ended.set_exception(error)
 
     def wait_for(self, done: Callable[[], bool], timeout_ms: int, /) -> bool:
-        """No caller waits on a thread here."""
         return done()
 
 
-async def _late(ended: asyncio.Future[None], job: Job) -> Any:
-    await ended
-    return job.value()
-
-
 async def _run_on_thread(function: Callable[[], Any]) -> Any:
-    waker = _Waker()
-    job = Job(function, waker, lambda: None)
+    waker = _Waker(function)
     try:
-        start(job)
+        start(waker.job)
     except ThreadsExhausted:
         raise ToolError("TOOL_ERROR", "too many functions have not ended; try again later") from None
     try:
-        await asyncio.shield(waker.ended)
+        return await asyncio.shield(waker.ended)
     except asyncio.CancelledError:
-        job.abandon()
-        lingering.get([]).append(asyncio.ensure_future(_late(waker.ended, job)))
+        waker.job.abandon()
+        lingering.get([]).append(waker.ended)
         raise
-    return job.value()

@@ -221,13 +221,18 @@ async def _make(held: Held, call: ToolCall, left: list[asyncio.Future[Any]]) -> 
     limit = asyncio.timeout(timeout_ms / 1000)
     try:
         async with limit:
-            leave = await _enter(held, call.limits.concurrency)
             lingering.set(left)
             call_key.set(None if call.key is None else str(call.key))
-            try:
-                value = await held.function(call.caller, call.args, call.kwargs)
-            finally:
-                _leave_after(left, leave)
+            with contextlib.ExitStack() as places:
+                if call.limits.concurrency < held.capability.limits.concurrency:
+                    places.callback(await _place(held, held.places(call.limits.concurrency)))
+                places.callback(await _place(held, held.entry.admission))
+                try:
+                    value = await held.function(call.caller, call.args, call.kwargs)
+                finally:
+                    if left:  # the places are given back when everything of the call has ended
+                        leave = places.pop_all().close
+                        asyncio.gather(*left, return_exceptions=True).add_done_callback(lambda _: leave())
     except TimeoutError as error:
         if not limit.expired():
             raise ToolError("TOOL_ERROR", _told(error)) from None
@@ -245,33 +250,8 @@ async def _make(held: Held, call: ToolCall, left: list[asyncio.Future[Any]]) -> 
     return answer
 
 
-def _leave_after(left: list[asyncio.Future[Any]], leave: Callable[[], None]) -> None:
-    """Give the place back when everything of the call has ended."""
-    if not left:
-        leave()
-        return
-    asyncio.gather(*left, return_exceptions=True).add_done_callback(lambda _: leave())
-
-
-async def _enter(held: Held, concurrency: int) -> Callable[[], None]:
-    """A place among this tenant's calls of the capability, under the policy's bound and then its own; waits for one."""
-    if concurrency >= held.capability.limits.concurrency:
-        return await _place(held, held.entry.admission)
-    leave_outer = await _place(held, held.places(concurrency))
-    try:
-        leave_inner = await _place(held, held.entry.admission)
-    except BaseException:
-        leave_outer()
-        raise
-
-    def leave() -> None:
-        leave_inner()
-        leave_outer()
-
-    return leave
-
-
 async def _place(held: Held, admission: Admission) -> Callable[[], None]:
+    """A place among this tenant's calls of the capability, under the policy's bound or its own; waits for one."""
     loop = asyncio.get_running_loop()
     try:
         leave = admission.enter()

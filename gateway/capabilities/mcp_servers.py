@@ -8,7 +8,7 @@ when it has been reached, and why it has not been is logged once, until the reas
 Rules: a server is not trusted. Its tools' names become identifiers (`prefix_name`; what is no letter, digit or underscore becomes
 `_`), and two that become the same are both left out; so are schemas that cannot be checked safely. How many tools, how long their
 texts, schemas and answers are, is bounded. What was left out stands in `diagnostics`. A server cannot ask anything of us: no
-sampling, no roots, no elicitation. HTTP goes through the guarded client (`gateway.capabilities.mcp_http`).
+sampling, no roots, no elicitation. HTTP goes through the guarded client (`gateway.capabilities.mcp_connections`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from gateway.capabilities.catalogue import check_offers
-from gateway.capabilities.sources import Caller, Function, Offer, ServerState
+from gateway.capabilities.sources import Caller, Function, Offer, ServerState, Source
 from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolError
 from sandbox.errors import RequestError
 from sandbox.wire import SideEffect
@@ -63,7 +63,7 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     approval_policy: Any = "none"
 
 
-class ServerSource:
+class ServerSource(Source):
     """`keeps_trying` is for a server that may be slow or down at the start. `on_change` is told when there are other tools."""
 
     def __init__(
@@ -83,7 +83,7 @@ class ServerSource:
         self._owner: asyncio.Task[None] | None = None
         self._leave = asyncio.Event()
         self._ended = asyncio.Event()
-        self._attempt: asyncio.Task[ClientSession] | None = None
+        self._opened: asyncio.Future[ClientSession] | None = None
         self._failures = 0
         self._not_before_ms = 0
 
@@ -115,19 +115,15 @@ class ServerSource:
         return ServerState(ready=self._is_reached, tools=len(self._offers), problem=problem)
 
     async def close(self) -> None:
-        for task in (self._trying, self._attempt):
-            if task is not None:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+        if self._trying is not None:
+            self._trying.cancel()
+            await asyncio.gather(self._trying, return_exceptions=True)
         owner, self._owner = self._owner, None
         if owner is not None:
             self._leave.set()
             if not self.is_connected:
                 owner.cancel()  # it waits for a server that may never answer
             await asyncio.gather(owner, return_exceptions=True)
-
-    def offers(self) -> Sequence[Offer]:
-        return self._offers
 
     @property
     def is_connected(self) -> bool:
@@ -138,70 +134,76 @@ class ServerSource:
         a caller whose time is over leaves, and the next one finds the attempt further on."""
         if self._session is not None and not self._ended.is_set():
             return self._session
-        if self._attempt is None or self._attempt.done():
-            self._attempt = asyncio.create_task(self._reach(), name=f"mcp-{self.spec.name}-connecting")
-            self._attempt.add_done_callback(_look_at)
-        return await asyncio.shield(self._attempt)
+        if self._opened is None or self._opened.done():
+            self._opened = asyncio.get_running_loop().create_future()
+            self._opened.add_done_callback(_look_at)
+            self._owner = asyncio.create_task(self._own(self._opened, self._owner), name=f"mcp-{self.spec.name}")
+        return await asyncio.shield(self._opened)
 
-    async def _reach(self) -> ClientSession:
-        if self._owner is not None:
-            await asyncio.gather(self._owner, return_exceptions=True)
+    async def _own(self, opened: asyncio.Future[ClientSession], before: asyncio.Task[None] | None) -> None:
+        """The life of one connection, after the one `before` it. Everything is opened and closed by this task."""
+        if before is not None:
+            await asyncio.gather(before, return_exceptions=True)
         wait_ms = self._not_before_ms - self._clock_ms()
         if wait_ms > 0:
-            raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} is down; next attempt in {wait_ms} ms")
-        self._leave = asyncio.Event()
-        opened: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
-        opened.add_done_callback(_look_at)
-        self._owner = asyncio.create_task(self._own(opened), name=f"mcp-{self.spec.name}")
+            opened.set_exception(ToolError("TOOL_ERROR", f"the server {self.spec.name!r} is down; next attempt in {wait_ms} ms"))
+            return
+        self._leave = leave = asyncio.Event()
         try:
-            session = await asyncio.wait_for(asyncio.shield(opened), self.spec.connect_timeout_ms / 1000)
-        except Exception as error:
-            self._fail()
-            self._is_reached = False
-            self._leave.set()
-            self._owner.cancel()
-            raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} cannot be reached: {_told(error)}") from None
-        self._failures = 0
-        return session
+            async with contextlib.AsyncExitStack() as stack:
+                async with asyncio.timeout(self.spec.connect_timeout_ms / 1000):
+                    session, ended = await stack.enter_async_context(self._connected())
+                    self._take(await _list_tools(session))
+                self._session, self._ended, self._is_reached, self._failures = session, ended, True, 0
+                opened.set_result(session)
+                waits = [asyncio.ensure_future(event.wait()) for event in (leave, ended)]
+                try:
+                    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for wait in waits:
+                        wait.cancel()
+                if not leave.is_set():
+                    self._fail()
+                    _log.warning("the connection to the server %r has ended; the next call connects again", self.spec.name)
+        except BaseException as error:
+            if not opened.done():
+                self._fail()
+                self._is_reached = False
+                message = f"the server {self.spec.name!r} cannot be reached: {_told(error)}"
+                opened.set_exception(ToolError("TOOL_ERROR", message))
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            self._session = None
 
     def _fail(self) -> None:
         pause_ms = min(_PAUSE_MS << min(self._failures, 16), _PAUSE_MS_MAX)
         self._failures += 1
         self._not_before_ms = self._clock_ms() + pause_ms
 
-    async def _own(self, opened: asyncio.Future[ClientSession]) -> None:
-        """The life of one connection. Everything is opened and closed by this task."""
-        try:
-            async with self._connected() as (session, ended):
-                self._take(await _list_tools(session))
-                self._session, self._ended, self._is_reached = session, ended, True
-                opened.set_result(session)
-                waits = [asyncio.ensure_future(event.wait()) for event in (self._leave, ended)]
-                try:
-                    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    for wait in waits:
-                        wait.cancel()
-                if not self._leave.is_set():
-                    self._fail()
-                    _log.warning("the connection to the server %r has ended; the next call connects again", self.spec.name)
-        except BaseException as error:
-            if not opened.done():
-                opened.set_exception(error if isinstance(error, Exception) else ConnectionError("cancelled"))
-            if not isinstance(error, Exception):
-                raise
-        finally:
-            self._session = None
-
     @contextlib.asynccontextmanager
     async def _connected(self) -> AsyncIterator[tuple[ClientSession, asyncio.Event]]:
+        """The session, and when its messages have ended: the session itself does not tell."""
+        import anyio
         from mcp import ClientSession
 
         async with self._connect() as (hears, says):
-            watched = _Watched(hears)
-            async with ClientSession(watched, says) as session:
-                await session.initialize()
-                yield session, watched.ended
+            ended, (tells, told) = asyncio.Event(), anyio.create_memory_object_stream[Any](0)
+
+            async def relay() -> None:
+                with tells, contextlib.suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+                    async for message in hears:
+                        await tells.send(message)
+                ended.set()
+
+            relaying = asyncio.create_task(relay())
+            try:
+                async with ClientSession(told, says) as session:
+                    await session.initialize()
+                    yield session, ended
+            finally:
+                relaying.cancel()
+                await asyncio.wait((relaying,))
 
     def _take(self, tools: Sequence[Tool]) -> None:
         """The server's tools as offers: the same ones as before if nothing has changed."""
@@ -254,47 +256,6 @@ class ServerSource:
             return value_of(result, is_structured)
 
         return call
-
-
-class _Watched:
-    """A stream of messages that says when it has ended: the session itself does not tell."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self.ended = asyncio.Event()
-
-    async def receive(self) -> Any:
-        import anyio
-
-        try:
-            return await self._stream.receive()
-        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            self.ended.set()
-            raise
-
-    def __aiter__(self) -> _Watched:
-        return self
-
-    async def __anext__(self) -> Any:
-        import anyio
-
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> _Watched:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: Any) -> Any:
-        return await self._stream.__aexit__(*error)
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
 
 
 async def _list_tools(session: ClientSession) -> list[Tool]:

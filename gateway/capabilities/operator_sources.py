@@ -25,7 +25,7 @@ import msgspec
 
 from gateway.capabilities.builtins import BuiltinSource, Files
 from gateway.capabilities.catalogue import Catalogue
-from gateway.capabilities.endpoints import EndpointSource, EndpointSpec
+from gateway.capabilities.endpoints import EndpointSource, EndpointSpec, WebClient
 from gateway.capabilities.functions import FunctionSource
 from gateway.capabilities.mcp_servers import ServerSource, ServerSpec
 from gateway.capabilities.policy_gates import PolicedSecrets, decide_for
@@ -70,12 +70,13 @@ async def equip(
 ) -> list[ServerSource]:
     """Offer built-ins, functions, endpoints and servers. Servers connect in the background."""
     secrets = PolicedSecrets(vault)
-    await catalogue.add("builtins", BuiltinSource(catalogue.tools, files, egress, decide_for, secrets))
+    client = WebClient(egress, decide_for, secrets)
+    await catalogue.add("builtins", BuiltinSource(catalogue.tools, files, client))
     if functions:
         await catalogue.add("functions", FunctionSource(functions))
     try:
         if equipment.endpoints:
-            await catalogue.add("endpoints", EndpointSource(equipment.endpoints, egress, decide_for, secrets))
+            await catalogue.add("endpoints", EndpointSource(equipment.endpoints, client))
         return await _connect(catalogue, equipment.servers, egress, secrets) if equipment.servers else []
     except RequestError as wrong:
         raise ConfigurationError(f"the equipment cannot be used: {wrong.error.message}") from None
@@ -95,7 +96,7 @@ def _source_name(server: ServerSource) -> str:
 async def _connect(
     catalogue: Catalogue, servers: Sequence[ServerSpec], egress: Egress, secrets: PolicedSecrets
 ) -> list[ServerSource]:
-    from gateway.capabilities.mcp_http import connect_to  # a second of imports, which only those pay who have servers
+    from gateway.capabilities.mcp_connections import connect_to  # a second of imports, which only those pay who have servers
 
     names = [spec.name for spec in servers]
     for name in names:

@@ -11,7 +11,7 @@ import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from sandbox.capabilities.registry import Capability
 
@@ -53,12 +53,17 @@ class ServerState:
     problem: str | None = None
 
 
-class Source(Protocol):
+class Source:
     """`start` connects to whatever is behind the source and `close` leaves it. `offers` gives the same object as long as nothing
     has changed."""
 
-    async def start(self) -> None: ...
+    _offers: Sequence[Offer] = ()
 
-    async def close(self) -> None: ...
+    async def start(self) -> None:
+        pass
 
-    def offers(self) -> Sequence[Offer]: ...
+    async def close(self) -> None:
+        pass
+
+    def offers(self) -> Sequence[Offer]:
+        return self._offers

@@ -35,7 +35,6 @@ from gateway.http.routes import (
     hooks,
     policies,
     registry,
-    retention,
     runners,
     runs,
     sessions,
@@ -45,7 +44,7 @@ from gateway.http.routes import (
 )
 from gateway.http.transport.server import Server
 from gateway.lifecycle.readiness import NothingToPrepare
-from gateway.records import Principal, Quotas, Tenant
+from gateway.records import Principal, Tenant
 from gateway.stores.changes import ABSENT, AppendAudit, PutTenant
 from gateway.stores.store import Store
 from gateway.telemetry import Telemetry
@@ -70,13 +69,13 @@ class Face:
         listening: socket.socket | None = None,
     ) -> None:
         store = service.store
-        self.admission = Admission(configuration, telemetry, StoredQuotas(store))
+        self.admission = Admission(configuration, telemetry, store.tenant)
         self.authenticator = Authenticator(
-            store,
+            store.token,
             service.clock,
             telemetry,
-            tenants=store,
-            audit=LoginFailures(store, service.clock),
+            find_tenant=store.tenant,
+            tell_failure=LoginFailures(store, service.clock).audit,
             cache_ms=configuration.token_cache_ms,
         )
         service.listeners.tenant_deleted.append(self._see_out)
@@ -129,22 +128,10 @@ def list_operations(service: Service, authenticator: Authenticator, admission: A
         *approvals.operations(service),
         *policies.operations(service),
         *audit.operations(service),
-        *retention.operations(service),
         *registry.operations(service),
         *runners.operations(service),
         *tenants.operations(service, authenticator, admission),
     ]
-
-
-class StoredQuotas:
-    """Quotas as the store has them."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    async def quotas(self, tenant: str) -> Quotas | None:
-        found = await self._store.tenant(tenant)
-        return None if found is None else found.quotas
 
 
 class LoginFailures:
@@ -155,7 +142,7 @@ class LoginFailures:
     def __init__(self, store: Store, clock: SteadyClock) -> None:
         self._store, self._clock = store, clock
 
-    async def login_failed(self, address: str, count: int, tenant: str) -> None:
+    async def audit(self, address: str, count: int, tenant: str) -> None:
         home, now = await self._home(tenant), self._clock.now_ms()
         if home is not None:
             data = {"address": address, "count": count}

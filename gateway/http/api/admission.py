@@ -14,15 +14,17 @@ import asyncio
 import contextlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Final
 
 from gateway.configuration import Configuration
 from gateway.errors import TooMany, Unavailable
-from gateway.records import Principal, Quotas
+from gateway.records import Principal, Quotas, Tenant
 from gateway.telemetry import Telemetry
 from sandbox.capabilities.rate_limits import Bucket
 
+FindTenant = Callable[[str], Awaitable[Tenant | None]]
+"""`Store.tenant`; None: there is no such tenant (its operations will say so)."""
 TENANTS_MAX: Final = 10_000
 QUOTAS_AGE_S: Final = 5.0
 _LOOK_S: Final = 0.005
@@ -33,12 +35,6 @@ BURST_WHOLE_MAX: Final = 600
 
 def compute_burst(requests_per_min: int) -> float:
     return max(requests_per_min / BURST_SHARE, float(min(requests_per_min, BURST_WHOLE_MAX)))
-
-
-class QuotaPort(Protocol):
-    """Where a tenant's quotas are found; None: there is no such tenant (its operations will say so)."""
-
-    async def quotas(self, tenant: str) -> Quotas | None: ...
 
 
 class _Tenant:
@@ -72,10 +68,10 @@ class Admission:
         self,
         caps: Configuration,
         telemetry: Telemetry,
-        quotas: QuotaPort | None = None,
+        find_tenant: FindTenant | None = None,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._caps, self._telemetry, self._quotas, self._clock_s = caps, telemetry, quotas, clock_s
+        self._caps, self._telemetry, self._find_tenant, self._clock_s = caps, telemetry, find_tenant, clock_s
         self._tenants: OrderedDict[str, _Tenant] = OrderedDict()
         self.in_flight = 0
         self.draining = False
@@ -94,9 +90,10 @@ class Admission:
     async def check_rate(self, principal: Principal) -> None:
         """Count a request against its tenant's rate."""
         tenant, now_s = self._find(principal.tenant), self._clock_s()
-        if self._quotas is not None and now_s - tenant.read_s > QUOTAS_AGE_S:
+        if self._find_tenant is not None and now_s - tenant.read_s > QUOTAS_AGE_S:
             tenant.read_s = now_s  # before the await: one question at a time
-            tenant.quotas = await self._quotas.quotas(principal.tenant) or Quotas()
+            found = await self._find_tenant(principal.tenant)
+            tenant.quotas = Quotas() if found is None else found.quotas
         per_s = tenant.quotas.requests_per_min / 60
         burst = compute_burst(tenant.quotas.requests_per_min)
         wait_s = tenant.bucket.take(now_s, per_s, burst)

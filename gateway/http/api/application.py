@@ -13,12 +13,12 @@ from typing import Final
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Mount
 from starlette.types import ASGIApp
 
 from gateway.configuration import Configuration
 from gateway.errors import GatewayError
-from gateway.http.api.cross_origin import CrossOrigin
 from gateway.http.api.endpoint import Endpoint
 from gateway.http.api.envelope import Envelope, Label
 from gateway.http.api.replies import answer_problem
@@ -28,6 +28,11 @@ from policy.errors import PolicyError
 from sandbox.errors import RequestError, SetupError
 
 _WRITTEN_FOR_CALLERS: Final = (GatewayError, RequestError, PolicyError, SetupError)
+_TAKEN: Final = ("authorization", "hatchway-tenant", "idempotency-key", "if-match", "if-none-match", "last-event-id")
+_EXPOSED: Final = (
+    "etag", "location", "retry-after", "x-request-id", "idempotency-replayed", "hatchway-complete", "hatchway-skipped",
+)  # fmt: skip
+"""Headers that pages of other origins may send, and those of an answer that they may read."""
 
 
 def build_application(
@@ -38,9 +43,12 @@ def build_application(
     mounts: Mapping[str, ASGIApp] | None = None,
 ) -> Starlette:
     """A request passes, from the outside in: Starlette's ServerErrorMiddleware (which finds nothing left to do), `Envelope`,
-    Starlette's ExceptionMiddleware with our handlers, its router, and then one route: a mount with its `Label`, or `CrossOrigin`
-    (if the operator named origins) and the `Endpoint` of operations."""
-    operations = CrossOrigin(endpoint, configuration.cors_origins) if configuration.cors_origins else endpoint
+    Starlette's ExceptionMiddleware with our handlers, its router, and then one route: a mount with its `Label`, or its
+    CORSMiddleware (if the operator named origins) and the `Endpoint` of operations."""
+    operations: ASGIApp = endpoint
+    if configuration.cors_origins:
+        methods = ("GET", "POST", "PUT", "PATCH", "DELETE")
+        operations = CORSMiddleware(endpoint, configuration.cors_origins, methods, _TAKEN, expose_headers=_EXPOSED)
     mounted = [Mount(f"/{name}", app, middleware=[Middleware(Label, name)]) for name, app in (mounts or {}).items()]
     return Starlette(
         routes=[

@@ -1,9 +1,9 @@
-"""Authentication: from a bearer token to a `Principal`, and whether it may call an operation.
+"""Authentication: from a bearer token to a `Principal`, and whether it may call what is for an audience.
 
 Rules: THREAT[TM-HTTP-TOKEN]: unknown, malformed, expired and revoked tokens get the same 401, after the same work: one digest,
 one lookup. The token itself is never kept, compared or logged; lookups go by its digest, which says nothing about it. Time
 comes from a clock that never goes back. Roles other than admin belong to one tenant; an admin acts on a tenant by naming it in
-`Hatchway-Tenant`. Failures are counted, and reported to an audit port at most once a second for each address; a failure with a
+`Hatchway-Tenant`. Failures are counted, and reported to the audit at most once a second for each address; a failure with a
 token that was a tenant's once is that tenant's, all others belong to no tenant. A token that is revoked or expires while a body
 arrives (`confirm`) or a stream is open (`watch`) is as good as none.
 
@@ -18,16 +18,17 @@ import logging
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, Protocol, get_args
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from typing import Final, get_args
 
 from gateway.clock import SteadyClock
 from gateway.errors import BadRequest, Forbidden, GatewayError, Unauthorized, missing
-from gateway.http.api.operation import ANONYMOUS, Operation
+from gateway.http.api.admission import FindTenant
+from gateway.http.api.operation import ANONYMOUS
 from gateway.http.api.reauthorization import Watch
-from gateway.records import Principal, Role, Tenant, Token
+from gateway.records import Principal, Role, Token
 from gateway.telemetry import Telemetry
-from gateway.tenants.tokens import MAY, TOKEN, digest_of_token, is_valid
+from gateway.tenants.tokens import MAY, TOKEN, Audience, digest_of_token, is_valid
 
 TENANT: Final = re.compile(r"[a-zA-Z0-9_\-]{1,64}")
 BEARER: Final = "hatchway.bearer."
@@ -37,68 +38,54 @@ _log = logging.getLogger("hatchway.authentication")
 _NO_TOKEN: Final = "hw_" + "0" * 43
 
 
-class TokenPort(Protocol):
-    """Where tokens are found; a `Store` is one."""
-
-    async def token(self, digest: str) -> Token | None: ...
-
-
-class TenantPort(Protocol):
-    """Where tenants are found; a `Store` is one."""
-
-    async def tenant(self, tenant: str) -> Tenant | None: ...
-
-
-class LoginAudit(Protocol):
-    """Is told of failed logins. `count`: how many since the last report about this address. `tenant`: whose token it was, if it
-    has expired or was revoked; empty for an unknown token."""
-
-    async def login_failed(self, address: str, count: int, tenant: str) -> None: ...
+TellFailure = Callable[[str, int, str], Awaitable[None]]
+"""Audits failed logins: the address, how many since the last report about it, and whose token it was, if it has expired or was
+revoked; "" for an unknown token."""
 
 
 class Authenticator:
     def __init__(
         self,
-        tokens: TokenPort,
+        find_token: Callable[[str], Awaitable[Token | None]],
         clock: SteadyClock,
         telemetry: Telemetry,
         *,
-        tenants: TenantPort | None = None,
-        audit: LoginAudit | None = None,
+        find_tenant: FindTenant | None = None,
+        tell_failure: TellFailure | None = None,
         cache_ms: int = 2_000,
     ) -> None:
-        self._tokens, self._clock, self._telemetry, self._audit = tokens, clock, telemetry, audit
-        self._tenants = tenants
+        self._find_token, self._clock, self._telemetry = find_token, clock, telemetry
+        self._find_tenant, self._tell_failure = find_tenant, tell_failure
         self._cache_s = cache_ms / 1000
         self._cache: OrderedDict[str, tuple[Token, float]] = OrderedDict()
         self._failures: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
         self._watches: set[Watch] = set()
 
-    async def identify(self, operation: Operation, headers: Mapping[str, str], address: str) -> Principal:
-        """Who calls, if they may call this operation."""
-        if operation.audience == "public":
+    async def identify(self, audience: Audience, headers: Mapping[str, str], address: str) -> Principal:
+        """Who calls, if they may call what is for this audience."""
+        if audience == "public":
             return ANONYMOUS
         token = await self._find(headers.get("authorization", ""))
         if token is None or not is_valid(token, self._clock.now_ms()):
             await self._note_failure(address, "" if token is None else token.tenant)
             raise _no_token()
-        principal = authorize(operation, token, headers.get("hatchway-tenant"))
-        if principal.tenant != token.tenant and self._tenants and await self._tenants.tenant(principal.tenant) is None:
+        principal = authorize(audience, token, headers.get("hatchway-tenant"))
+        if principal.tenant != token.tenant and self._find_tenant and await self._find_tenant(principal.tenant) is None:
             raise missing("tenant", principal.tenant)
         return principal
 
-    async def confirm(self, operation: Operation, headers: Mapping[str, str]) -> None:
+    async def confirm(self, audience: Audience, headers: Mapping[str, str]) -> None:
         """Whether the token still holds; cheap, because streams ask again and again."""
-        if operation.audience == "public":
+        if audience == "public":
             return
         token = await self._find(headers.get("authorization", ""))
         if token is None or not is_valid(token, self._clock.now_ms()):
             raise _no_token()
 
     @contextlib.contextmanager
-    def watch(self, operation: Operation, headers: Mapping[str, str]) -> Iterator[Watch]:
+    def watch(self, audience: Audience, headers: Mapping[str, str]) -> Iterator[Watch]:
         """For a stream of an admitted caller, while it is open."""
-        watch = Watch(lambda: self.confirm(operation, headers))
+        watch = Watch(lambda: self.confirm(audience, headers))
         self._watches.add(watch)
         try:
             yield watch
@@ -115,7 +102,7 @@ class Authenticator:
         if found is not None and now_s < found[1]:
             token: Token | None = found[0]
         else:
-            token = await self._tokens.token(digest)
+            token = await self._find_token(digest)
             if token is not None:
                 self._cache[digest] = (token, now_s + self._cache_s)
                 if len(self._cache) > CACHE_MAX:
@@ -137,12 +124,12 @@ class Authenticator:
         key = (tenant, address)
         count, since = self._failures.get(key, (0, 0.0))
         now_s = time.monotonic()
-        if self._audit is None or now_s - since < 1:
+        if self._tell_failure is None or now_s - since < 1:
             self._failures[key] = (count + 1, since)
         else:
             self._failures[key] = (0, now_s)
             try:
-                await self._audit.login_failed(address, count + 1, tenant)
+                await self._tell_failure(address, count + 1, tenant)
             except GatewayError:
                 _log.exception("a failed login could not be audited")
         if len(self._failures) > ADDRESSES_MAX:
@@ -160,8 +147,8 @@ def _no_token() -> Unauthorized:
     return Unauthorized("UNAUTHORIZED", "a valid token is needed", "send  Authorization: Bearer hw_…")
 
 
-def authorize(operation: Operation, token: Token, named: str | None) -> Principal:
-    allowed = MAY[operation.audience]
+def authorize(audience: Audience, token: Token, named: str | None) -> Principal:
+    allowed = MAY[audience]
     if token.role not in allowed:
         roles = [role for role in reversed(get_args(Role)) if role in allowed]
         raise Forbidden("FORBIDDEN", f"the role {token.role!r} may not do this", f"it is for: {', '.join(roles)}")

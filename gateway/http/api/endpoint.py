@@ -93,7 +93,7 @@ class Endpoint:
 
     async def _identify(self, scope: Scope, operation: Operation, headers: dict[str, str]) -> Principal:
         client = scope.get("client")
-        return await self._authenticator.identify(operation, headers, client[0] if client else "")
+        return await self._authenticator.identify(operation.audience, headers, client[0] if client else "")
 
     async def _perform(
         self,
@@ -109,7 +109,7 @@ class Endpoint:
         if record.unread and (operation.body is not None or operation.method == "POST"):
             data = await self._read(Request(scope, receive), operation, headers, principal)
             record.unread = False
-            await self._authenticator.confirm(operation, headers)  # it may have taken minutes to arrive
+            await self._authenticator.confirm(operation.audience, headers)  # it may have taken minutes to arrive
         content_type = headers.get("content-type", "")
         if len(data) > _LARGE:
             body = await asyncio.to_thread(decode_body, operation, data, content_type, self._caps)
@@ -161,7 +161,7 @@ class Endpoint:
             return EventReply(answer.events, watch, self._caps, self._telemetry)
         if isinstance(answer, Chunks):
             write_deadline_s = self._caps.write_deadline_ms / 1000
-            return ChunkReply(answer, lambda: self._authenticator.confirm(operation, call.headers), write_deadline_s)
+            return ChunkReply(answer, lambda: self._authenticator.confirm(operation.audience, call.headers), write_deadline_s)
         return render_answer(operation, answer, call.cbor)
 
     async def _finish(self, performance: Coroutine[Any, Any, Response]) -> Response:
@@ -197,7 +197,7 @@ class Endpoint:
     @contextlib.contextmanager
     def _watch(self, operation: Operation, call: Call) -> Iterator[Watch]:
         """A stream, in one of its tenant's places, for as long as its caller may have it."""
-        watching = self._authenticator.watch(operation, call.headers)
+        watching = self._authenticator.watch(operation.audience, call.headers)
         with self._admission.hold_stream(call.principal.tenant), self._telemetry.streams.track_inprogress(), watching as watch:
             yield watch
 

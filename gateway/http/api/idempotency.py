@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-from typing import Final, Protocol
+from typing import Final
 
 import cbor2
 import msgspec
@@ -26,18 +26,11 @@ from gateway.http.api.negotiation import CBOR, JSON, encode
 from gateway.http.api.operation import Call
 from gateway.http.api.problems import CBOR_PROBLEM, JSON_PROBLEM, describe_problem, encode_problem, list_headers
 from gateway.http.api.replies import Reply
-from gateway.stores.changes import Change, DeleteIdempotency, PutIdempotency
-from gateway.stores.stored import Idempotency
+from gateway.stores.changes import DeleteIdempotency, PutIdempotency
+from gateway.stores.store import Store
 
 KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 BODY_MAX: Final = 1 << 20
-
-
-class IdempotencyPort(Protocol):
-    """The part of a `Store` that is needed here."""
-
-    async def idempotency(self, tenant: str, key: str) -> Idempotency | None: ...
-    async def write(self, tenant: str, changes: list[Change]) -> None: ...
 
 
 class StoredAnswer(msgspec.Struct, frozen=True, array_like=True):
@@ -72,7 +65,7 @@ def digest_request(token_id: str, method: str, target: bytes, content_type: str,
 
 
 class Idempotence:
-    def __init__(self, store: IdempotencyPort, clock: SteadyClock, keep_ms: int = 86_400_000) -> None:
+    def __init__(self, store: Store, clock: SteadyClock, keep_ms: int = 86_400_000) -> None:
         self._store, self._clock, self._keep_ms = store, clock, keep_ms
 
     async def begin(self, tenant: str, key: str, digest: str, cbor: bool) -> Reply | None:
@@ -96,7 +89,8 @@ class Idempotence:
                 "IDEMPOTENCY_KEY_REUSED", "this Idempotency-Key was used for another request", "make a new key for each request"
             )
         if found.response is None:
-            raise Conflict("IDEMPOTENCY_IN_PROGRESS", "the first request with this key has not ended, or ended unknown")
+            message = "the first request with this key has not ended, or ended unknown"
+            raise Conflict("IDEMPOTENCY_IN_PROGRESS", message, retry_after_ms=1000)
         stored = _decode(found.response)
         if stored.body is None:
             raise Conflict(

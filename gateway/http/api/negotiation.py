@@ -15,7 +15,7 @@ import json
 import re
 from functools import lru_cache
 from typing import Any, Final
-from urllib.parse import unquote_to_bytes
+from urllib.parse import parse_qsl
 
 import msgspec
 import msgspec.inspect
@@ -136,21 +136,15 @@ def decode_query(operation: Operation, raw: bytes) -> Any:
             raise BadRequest("INVALID_ARGUMENT", "this operation takes no query parameters")
         return None
     values: dict[str, str] = {}
-    if raw:
-        parts = raw.split(b"&")
-        if len(parts) > PARAMETERS_MAX:
-            raise BadRequest("INVALID_ARGUMENT", f"more than {PARAMETERS_MAX} query parameters")
-        for part in parts:
-            name, _, text = part.partition(b"=")
-            key = _unescape(name)
-            if key in values:
-                raise BadRequest("INVALID_ARGUMENT", f"the query parameter {key[:60]!r} is given twice")
-            if key not in kind.__struct_fields__:
-                known = ", ".join(kind.__struct_fields__)
-                raise BadRequest("INVALID_ARGUMENT", f"there is no query parameter {key[:60]!r}", f"there are: {known}")
-            values[key] = _unescape(text)
-            if key in _whole(kind) and not _INTEGER.fullmatch(values[key]):
-                raise BadRequest("INVALID_ARGUMENT", f"the query parameter {key!r} is a whole number")
+    for key, text in _parse_query(raw) if raw else ():
+        if key in values:
+            raise BadRequest("INVALID_ARGUMENT", f"the query parameter {key[:60]!r} is given twice")
+        if key not in kind.__struct_fields__:
+            known = ", ".join(kind.__struct_fields__)
+            raise BadRequest("INVALID_ARGUMENT", f"there is no query parameter {key[:60]!r}", f"there are: {known}")
+        if key in _whole(kind) and not _INTEGER.fullmatch(text):
+            raise BadRequest("INVALID_ARGUMENT", f"the query parameter {key!r} is a whole number")
+        values[key] = text
     try:
         return msgspec.convert(values, kind, strict=False)
     except msgspec.ValidationError as error:
@@ -165,16 +159,17 @@ def _whole(kind: type) -> frozenset[str]:
     return frozenset(field.name for field in found.fields if msgspec.inspect.IntType in map(type, _choices(field.type)))
 
 
-def _unescape(raw: bytes) -> str:
+def _parse_query(raw: bytes) -> list[tuple[str, str]]:
     if BAD_ESCAPE.search(raw):
         raise BadRequest("INVALID_URL", "the query has a % without two hexadecimal digits", "write %25 for a percent sign")
+    if b"%00" in raw or b"\0" in raw:
+        raise BadRequest("INVALID_URL", "the query holds a NUL")
+    if raw.count(b"&") >= PARAMETERS_MAX:
+        raise BadRequest("INVALID_ARGUMENT", f"more than {PARAMETERS_MAX} query parameters")
     try:
-        text = unquote_to_bytes(raw.replace(b"+", b" ")).decode()
+        return parse_qsl(raw.decode(), keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
         raise BadRequest("INVALID_URL", "the query is not UTF-8") from None
-    if "\0" in text:
-        raise BadRequest("INVALID_URL", "the query holds a NUL")
-    return text
 
 
 def encode(value: Any, cbor: bool) -> bytes:

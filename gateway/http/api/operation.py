@@ -43,6 +43,11 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     cbor: bool = False
 
 
+def in_session(call: Call) -> tuple[Principal, str]:
+    """The caller, and the session that the path names: what operations on a session begin with."""
+    return call.principal, call.path["session_id"]
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A body with a status and headers of its own. `body` None: no content."""

@@ -13,7 +13,7 @@ import base64
 import binascii
 import zlib
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Final, Generic, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -34,8 +34,9 @@ class PageQuery(msgspec.Struct, frozen=True, kw_only=True):
     cursor: Annotated[str | None, Meta(description="The `next` of the page before.")] = None
 
     @property
-    def after(self) -> str | None:
-        return None if self.cursor is None else open_cursor(self.cursor)
+    def window(self) -> dict[str, Any]:
+        """Which part of a list a store is asked for."""
+        return {"after": None if self.cursor is None else open_cursor(self.cursor), "limit": self.limit}
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):

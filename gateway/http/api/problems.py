@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from gateway.errors import Conflict, GatewayError, TooMany, Unavailable
+from gateway.errors import GatewayError
 from gateway.http.api.negotiation import encode
 from gateway.policies.compiler import Finding, RefusedPolicy
 from policy.errors import PolicyError
@@ -85,12 +85,9 @@ def _make(status: int, said: ErrorObject, request_id: str, diagnostics: list[Dia
 
 def list_headers(error: BaseException) -> list[tuple[bytes, bytes]]:
     """Headers that a failure brings with it."""
-    if isinstance(error, (TooMany, Unavailable)):
-        return [(b"retry-after", b"%d" % max(1, -(-error.retry_after_ms // 1000)))]
-    if isinstance(error, SetupError):
-        return [(b"retry-after", b"10")]
-    if isinstance(error, Conflict) and error.code == "IDEMPOTENCY_IN_PROGRESS":
-        return [(b"retry-after", b"1")]
+    wait_ms = 10_000 if isinstance(error, SetupError) else getattr(error, "retry_after_ms", None)
+    if wait_ms is not None:
+        return [(b"retry-after", b"%d" % max(1, -(-wait_ms // 1000)))]
     if isinstance(error, GatewayError) and error.status == 401:
         return [(b"www-authenticate", b'Bearer realm="hatchway"')]
     return []

@@ -38,11 +38,10 @@ def operations(
     telemetry: Telemetry,
     admission: Admission,
     readiness: ReadinessPort,
-    healthy: Callable[[], bool] = lambda: True,
     servers: Callable[[], dict[str, ServerState]] = dict,
 ) -> list[Operation]:
     async def healthz(call: Call) -> Answer:
-        return Answer(Health()) if healthy() else Answer(Health("failing"), 503)
+        return Answer(Health())
 
     async def readyz(call: Call) -> Answer:
         languages = dict(readiness.languages())
@@ -54,8 +53,7 @@ def operations(
         return Raw(telemetry.metrics_text(), METRICS_TYPE)
 
     made = [
-        Operation("GET", "/healthz", "Whether the process lives", healthz, answer=Health, audience="public", tag="health",
-                  statuses={503: "It should be restarted."}),
+        Operation("GET", "/healthz", "Whether the process lives", healthz, answer=Health, audience="public", tag="health"),
         Operation("GET", "/readyz", "Whether it is ready, language by language", readyz, answer=Readiness, audience="public",
                   tag="health", statuses={503: "Not yet, or stopping; the body says what is missing."}),
     ]  # fmt: skip

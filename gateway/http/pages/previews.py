@@ -10,28 +10,30 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote_to_bytes
 
 from starlette.requests import HTTPConnection, empty_receive
 
-from gateway.clock import SteadyClock
 from gateway.errors import GatewayError, NotFound
 from gateway.http.api.access_record import find_record
 from gateway.http.api.admission import Admission
 from gateway.http.api.authentication import BEARER, Authenticator, read_bearer
-from gateway.http.api.operation import Call, Operation
 from gateway.http.api.reauthorization import Watch, supervise
 from gateway.http.api.replies import render_problem
 from gateway.records import Principal
 from gateway.runners.errors import unknown
-from gateway.runners.governed_commands import Service as Governed
 from gateway.runners.interface import RunnerSession
 from gateway.runners.port_preview import Receive, Scope, Send, Target, preview_app
 from gateway.runners.preview_tickets import MARK, Ticket, Tickets, refused
 from gateway.runners.runners import parse_port
 from gateway.runners.wire import PortPreview
-from sandbox.encoding.sealing import Keys
+
+if TYPE_CHECKING:
+    from gateway.service import Service
+
+
+_FOR: Final = "runner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +46,7 @@ class _Visit:
     watching: contextlib.AbstractContextManager[Watch]
 
 
-class HasPreviews(Governed, Protocol):
-    """The part of the service that is needed here."""
-
-    @property
-    def keys(self) -> Keys: ...
-
-    @property
-    def clock(self) -> SteadyClock: ...
-
-
-def issue_ticket(service: HasPreviews, ticket: Ticket) -> PortPreview:
+def issue_ticket(service: Service, ticket: Ticket) -> PortPreview:
     """Under the gateway's own address, with a ticket: the session's own address is not reachable from outside."""
     return PortPreview(port=ticket.port, url=f"/preview/{Tickets(service.keys, service.clock.now_ms).issue(ticket)}/")
 
@@ -64,18 +56,11 @@ def address_ports(thread_id: str, ports: Iterable[PortPreview]) -> list[PortPrev
     return [PortPreview(port=shown.port, url=f"/preview/{quote(thread_id, safe='')}/{shown.port}/") for shown in ports]
 
 
-async def _answer_nothing(call: Call) -> None:
-    return None
-
-
-_LOOK: Final = Operation("GET", "/preview", "Look at a port", _answer_nothing, audience="runner", hidden=True, name="preview")
-
-
 class Preview:
     """Mounted as `preview`. `/preview/~{ticket}/…` shows the ticket's port to its bearer, `/preview/{thread}/{port}/…` an exposed
     port to a token that may use runners."""
 
-    def __init__(self, service: HasPreviews, authenticator: Authenticator, admission: Admission, heartbeat_ms: int) -> None:
+    def __init__(self, service: Service, authenticator: Authenticator, admission: Admission, heartbeat_ms: int) -> None:
         self._service, self._authenticator, self._admission = service, authenticator, admission
         self._heartbeat_s = heartbeat_ms / 1000
         self._show = preview_app(_find_target, _answer_problem)
@@ -129,7 +114,7 @@ class Preview:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         read_bearer(headers, scope.get("subprotocols", ()))
         client = scope.get("client")
-        principal = await self._authenticator.identify(_LOOK, headers, client[0] if client else "")
+        principal = await self._authenticator.identify(_FOR, headers, client[0] if client else "")
         await self._admission.check_rate(principal)
         try:
             thread_id = unquote_to_bytes(first).decode()
@@ -138,7 +123,7 @@ class Preview:
         session = self._service.runners.pool.living(principal.tenant, thread_id)
         if session is None:
             raise unknown("session", thread_id)
-        watching = self._authenticator.watch(_LOOK, headers)
+        watching = self._authenticator.watch(_FOR, headers)
         return _Visit(principal.tenant, session, parse_port(port.decode("ascii", "replace")), watching)
 
 

@@ -5,5 +5,5 @@ that only passes arguments on is a lambda in its row, with a `name`.
 Who may call is the operation's `audience`; what is decided, stored and audited is the service's business.
 
 In reading order: `sessions`, `runs`, `files`, `values`, `snapshots`, `capabilities`, `hooks`, `approvals`, `policies`, `audit`,
-`retention`, `registry`, `runners`, `tenants`.
+`registry`, `runners`, `tenants`.
 """

@@ -6,11 +6,12 @@ The tool-approvals of a session are the contract's, with its words. `Deferred` d
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from gateway.errors import BadRequest, NotFound, missing
 from gateway.http.api.operation import Call, Operation
-from gateway.http.api.pagination import Page, PageQuery, make_cursor
+from gateway.http.api.pagination import Page, PageQuery, paginate
 from gateway.records import Approval, Record
 from gateway.runs.approvals import Choice, Decide
 
@@ -38,20 +39,7 @@ _UNAVAILABLE: Final = "no approver is available to decide"
 class ToolApproval(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A decision about one of a session's approvals; the only one that waits, if no id is given."""
 
-    decision: Literal[
-        "Allow",
-        "AllowAlways",
-        "Reject",
-        "RejectAlways",
-        "Cancelled",
-        "Unavailable",
-        "Deferred",
-        "approve",
-        "approve_always",
-        "reject",
-        "reject_always",
-        "cancel",
-    ]
+    decision: Literal["Allow", "AllowAlways", "Reject", "RejectAlways", "Cancelled", "Unavailable", "Deferred", Choice]
     reason: str = ""
     approval_id: str | None = None
 
@@ -64,19 +52,11 @@ class ToolApproval(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def operations(service: Service) -> list[Operation]:
-    async def list_approvals(call: Call) -> Page[Approval]:
-        asked: ApprovalsQuery = call.query
-        page = await service.store.approvals(call.principal.tenant, pending=asked.pending, after=asked.after, limit=asked.limit)
-        return Page(page.items, make_cursor(page.next))
-
     async def get_approval(call: Call) -> Approval:
         found = await service.store.approval(call.principal.tenant, call.path["approval_id"])
         if found is None:
             raise missing("approval", call.path["approval_id"])
         return found
-
-    async def decide_approval(call: Call) -> Approval:
-        return await service.resumption.decide(call.principal, call.path["approval_id"], call.body)
 
     async def decide_tool_approval(call: Call) -> Approval:
         asked: ToolApproval = call.body
@@ -84,16 +64,19 @@ def operations(service: Service) -> list[Operation]:
         said = asked.said()
         return found if said is None else await service.resumption.decide(call.principal, found.id, said)
 
-    path, tag = "/v1/approvals", "approvals"
-    one = path + "/{approval_id}"
+    row, path, one = partial(Operation, tag="approvals", audience="anyone"), "/v1/approvals", "/v1/approvals/{approval_id}"
+    decide = partial(row, answer=Approval, statuses=_SETTLED, finishes=True)
     return [
-        Operation("GET", path, "List approvals, those that wait first", list_approvals, query=ApprovalsQuery,
-                  answer=Page[Approval], audience="anyone", tag=tag),
-        Operation("GET", one, "Look at an approval", get_approval, answer=Approval, audience="anyone", tag=tag),
-        Operation("POST", one + "/decide", "Decide: the run goes on", decide_approval, body=Decide, answer=Approval,
-                  audience="anyone", tag=tag, statuses=_SETTLED, finishes=True),
-        Operation("POST", "/v1/sessions/{session_id}/tool-approvals", "Decide one of a session's approvals", decide_tool_approval,
-                  body=ToolApproval, answer=Approval, audience="anyone", tag=tag, statuses=_SETTLED, finishes=True),
+        row("GET", path, "List approvals, those that wait first",
+            paginate(lambda call: service.store.approvals(
+                call.principal.tenant, pending=call.query.pending, **call.query.window)),
+            name="list_approvals", query=ApprovalsQuery, answer=Page[Approval]),
+        row("GET", one, "Look at an approval", get_approval, answer=Approval),
+        decide("POST", one + "/decide", "Decide: the run goes on",
+               lambda call: service.resumption.decide(call.principal, call.path["approval_id"], call.body),
+               name="decide_approval", body=Decide),
+        decide("POST", "/v1/sessions/{session_id}/tool-approvals", "Decide one of a session's approvals", decide_tool_approval,
+               body=ToolApproval),
     ]  # fmt: skip
 
 

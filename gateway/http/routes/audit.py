@@ -1,4 +1,5 @@
-"""The audit log: read it, export it, verify its chain."""
+"""What is remembered and for how long: the audit log (read it, export it, verify its chain), and retention (what is old enough to
+be deleted, and deleting it at once)."""
 
 from __future__ import annotations
 
@@ -11,8 +12,10 @@ from msgspec import Meta
 from gateway.audit.verification import Verdict
 from gateway.http.api.operation import Call, Chunks, Operation
 from gateway.http.api.pagination import LIMIT_MAX, Page
+from gateway.lifecycle.retention import Due
 from gateway.records import AuditRecord
 from gateway.service import Service
+from gateway.stores.expiry import Collected
 
 
 class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +38,7 @@ def operations(service: Service) -> list[Operation]:
         return Chunks(lines, "application/x-ndjson")
 
     row, path = partial(Operation, tag="audit", audience="operator"), "/v1/audit"
+    keep = partial(row, tag="retention")
     return [
         row("GET", path, "Read the audit log",
             lambda call: service.audit_log.page(call.principal.tenant, call.query.cursor, call.query.limit),
@@ -43,4 +47,9 @@ def operations(service: Service) -> list[Operation]:
             answer_types=("application/x-ndjson",)),
         row("GET", path + "/verify", "Check that nothing was changed, removed or reordered",
             lambda call: service.audit_log.verify(call.principal.tenant), name="verify_audit", answer=Verdict),
+        keep("GET", "/v1/retention", "How long things are kept, and what would go now",
+             lambda call: service.upkeep.due(call.principal.tenant), name="get_retention", answer=Due),
+        keep("POST", "/v1/retention", "Let go now what is older than is kept",
+             lambda call: service.upkeep.collect(call.principal.tenant, call.principal.name),
+             name="collect_retention", answer=Collected, finishes=True),
     ]  # fmt: skip

@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from gateway.errors import Conflict
 from gateway.http.api.etags import CHANGED, GUARDS, check, is_guarded, is_unchanged, make_etag
-from gateway.http.api.operation import Answer, Call, Chunks, Operation, Raw
+from gateway.http.api.operation import Answer, Call, Chunks, Operation, Raw, in_session
 from gateway.http.api.pagination import Page, PageQuery, paginate
 from gateway.records import FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
 from gateway.service import Service
@@ -59,7 +59,7 @@ def operations(service: Service) -> list[Operation]:
 
 def _single_files(service: Service) -> list[Operation]:
     async def get_file(call: Call) -> Answer:
-        found, content = await service.workspace.read_bytes(call.principal, call.path["session_id"], "/" + call.path["path"])
+        found, content = await service.workspace.read_bytes(*in_session(call), "/" + call.path["path"])
         if found.is_directory:
             raise Conflict("IS_A_DIRECTORY", f"a directory: {found.path}", "list it with ?path=, or take it as an archive")
         etag = make_etag(found.digest)
@@ -69,17 +69,16 @@ def _single_files(service: Service) -> list[Operation]:
         return Answer(Raw(content, kind), headers={"etag": etag, "content-security-policy": "sandbox; default-src 'none'"})
 
     async def put_file(call: Call) -> Answer:
-        session_id, path = call.path["session_id"], "/" + call.path["path"]
-        expect = await _check_guards(service, call, path)
-        made = await service.workspace.write(call.principal, session_id, path, call.body, expect)
+        path = "/" + call.path["path"]
+        made = await service.workspace.write(*in_session(call), path, call.body, await _check_guards(service, call, path))
         return Answer(_describe(made), headers={"etag": make_etag(digest_of(call.body))})
 
     async def delete_file(call: Call) -> None:
-        session_id, path, recursive = call.path["session_id"], "/" + call.path["path"], call.query.recursive
+        path, recursive = "/" + call.path["path"], call.query.recursive
         expect = await _check_guards(service, call, path) if "if-match" in call.headers else None
-        if await service.workspace.delete(call.principal, session_id, path, recursive=recursive, expect=expect):
+        if await service.workspace.delete(*in_session(call), path, recursive=recursive, expect=expect):
             return
-        found = await service.workspace.stat(call.principal, session_id, path)
+        found = await service.workspace.stat(*in_session(call), path)
         if not found.is_directory:
             raise Conflict("NOT_DELETED", "it is read-only", "nothing but seeding can change it")
         if found.path == "/":
@@ -89,13 +88,12 @@ def _single_files(service: Service) -> list[Operation]:
         raise Conflict("NOT_DELETED", "it is a directory with entries", "recursive=true deletes them with it")
 
     async def seed_file(call: Call) -> FileInfo:
-        return _describe(await service.workspace.seed(call.principal, call.path["session_id"], call.body))
+        return _describe(await service.workspace.seed(*in_session(call), call.body))
 
     row, file = partial(Operation, tag="files"), _SESSION + "/files/{path...}"
     return [
         row("GET", _SESSION + "/files", "List a directory",
-            paginate(lambda call: service.workspace.list(
-                call.principal, call.path["session_id"], call.query.path, after=call.query.after, limit=call.query.limit)),
+            paginate(lambda call: service.workspace.list(*in_session(call), call.query.path, **call.query.window)),
             name="list_files", query=ListQuery, answer=Page[FileInfo]),
         row("GET", file, "A file's content", get_file, answer=bytes, answer_types=("text/plain", "application/octet-stream"),
             statuses={304: "You have it.", 409: "It is a directory."}, headers={"If-None-Match": "The ETag you have."}),
@@ -105,10 +103,10 @@ def _single_files(service: Service) -> list[Operation]:
             statuses={409: "It is read-only, or a directory with entries.", **CHANGED},
             headers={"If-Match": GUARDS["If-Match"]}),
         row("GET", _SESSION + "/stat", "What is at a path",
-            lambda call: service.workspace.stat(call.principal, call.path["session_id"], call.query.path),
-            name="stat_file", query=PathQuery, answer=FileStat),
+            lambda call: service.workspace.stat(*in_session(call), call.query.path), name="stat_file", query=PathQuery,
+            answer=FileStat),
         row("GET", _SESSION + "/file", "A file as JSON, with its encoding",
-            lambda call: service.workspace.read(call.principal, call.path["session_id"], call.query.path),
+            lambda call: service.workspace.read(*in_session(call), call.query.path),
             name="read_file", query=PathQuery, answer=SessionFile),
         row("POST", _SESSION + "/seed", "Put a file there, read-only if wanted", seed_file, body=InitialFile, answer=FileInfo,
             finishes=True),
@@ -118,27 +116,25 @@ def _single_files(service: Service) -> list[Operation]:
 def _trees(service: Service) -> list[Operation]:
     async def grep_files(call: Call) -> Answer:
         """The contract's answer is a bare list, so headers say what is not in it."""
-        session_id, asked = call.path["session_id"], call.query
-        found = await service.workspace.search(call.principal, session_id, asked.pattern, asked.path, regex=False)
+        found = await service.workspace.search(*in_session(call), call.query.pattern, call.query.path, regex=False)
         said = {"hatchway-complete": "true" if found.complete else "false", "hatchway-skipped": str(found.skipped)}
         return Answer(found.matches, headers=said)
 
     async def export_files(call: Call) -> Chunks:
-        data, skipped = await service.workspace.export(call.principal, call.path["session_id"], call.query.path)
+        data, skipped = await service.workspace.export(*in_session(call), call.query.path)
         return Chunks(data, TAR, {"hatchway-skipped": str(skipped)})
 
     async def import_files(call: Call) -> Unpacked:
-        return Unpacked(await service.workspace.take_in(call.principal, call.path["session_id"], call.body, call.query.path))
+        return Unpacked(await service.workspace.take_in(*in_session(call), call.body, call.query.path))
 
     row = partial(Operation, tag="files")
     return [
         row("POST", _SESSION + "/directories", "Make a directory",
-            lambda call: service.workspace.mkdir(call.principal, call.path["session_id"], call.body.path),
+            lambda call: service.workspace.mkdir(*in_session(call), call.body.path),
             name="make_directory", body=Directory, answer=FileInfo, status=201, finishes=True),
         row("GET", _SESSION + "/grep", "Lines that hold a text", grep_files, query=GrepQuery, answer=list[GrepMatch]),
         row("GET", _SESSION + "/search", "Lines that match a regular expression (RE2)",
-            lambda call: service.workspace.search(
-                call.principal, call.path["session_id"], call.query.pattern, call.query.path),
+            lambda call: service.workspace.search(*in_session(call), call.query.pattern, call.query.path),
             name="search_files", query=GrepQuery, answer=Searched),
         row("GET", _SESSION + "/archive", "A directory as tar", export_files, query=PathQuery, answer=bytes,
             answer_types=(TAR,)),
@@ -156,6 +152,6 @@ async def _check_guards(service: Service, call: Call, path: str) -> str | None:
     """What the store must find there, if the caller's guards hold now."""
     if not is_guarded(call.headers):
         return None
-    digest, expected = await service.workspace.version(call.principal, call.path["session_id"], path)
+    digest, expected = await service.workspace.version(*in_session(call), path)
     check(call.headers, None if digest is None else make_etag(digest))
     return expected

@@ -59,7 +59,7 @@ def operations(service: Service) -> list[Operation]:
         return Muted(patterns=await service.hooks.mute(call.principal, call.body.patterns))
 
     async def list_programs(call: Call) -> Page[ProgramInfo]:
-        found, after = await service.hooks.programs(call.principal.tenant, call.query.after, call.query.limit)
+        found, after = await service.hooks.programs(call.principal.tenant, **call.query.window)
         return Page(found, make_cursor(after))
 
     async def get_program(call: Call) -> Raw:

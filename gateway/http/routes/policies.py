@@ -45,8 +45,7 @@ def operations(service: Service) -> list[Operation]:
             answer=Deployed, status=201, location="/v1/policies/{0.policy.digest}", finishes=True,
             statuses={**_INVALID, 409: _TAKEN}),
         row("GET", path, "List policies",
-            paginate(lambda call: service.policies.records(
-                call.principal.tenant, call.query.name, call.query.after, call.query.limit)),
+            paginate(lambda call: service.policies.records(call.principal.tenant, call.query.name, **call.query.window)),
             name="list_policies", query=PoliciesQuery, answer=Page[StoredPolicy]),
         row("GET", path + "/decisions", "The newest decisions",
             lambda call: service.policies.recent(call.principal.tenant, call.query.limit),

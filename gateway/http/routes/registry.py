@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Annotated, Any, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -17,7 +17,6 @@ from gateway.http.api.operation import Call, Events, Handler, Live, Operation
 from gateway.http.api.pagination import PageQuery, make_cursor
 from gateway.http.api.sse import resume_after
 from gateway.records import Principal
-from gateway.registry.registries import Registries
 from gateway.registry.registry import Registry
 from gateway.registry.wire import (
     MAX_LIMIT,
@@ -35,6 +34,7 @@ from gateway.registry.wire import (
     Transcript,
     WorkerSummary,
 )
+from gateway.service import Service
 
 T = TypeVar("T")
 Result = SpawnResult | InputResult | Transcript | LifecycleResult
@@ -45,13 +45,6 @@ _ELSEWHERE = {
     504: "It did not answer.",
 }
 _TAG = "registry"
-
-
-class HasRegistry(Protocol):
-    """The part of the service that is needed here."""
-
-    @property
-    def registry(self) -> Registries: ...
 
 
 class RegistryList(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
@@ -89,11 +82,11 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     reason: Annotated[str, Meta(max_length=500)] | None = None
 
 
-def operations(service: HasRegistry) -> list[Operation]:
+def operations(service: Service) -> list[Operation]:
     return [*_original(service), *_ours(service)]
 
 
-def _ask(service: HasRegistry, read: Callable[[Registry, Call], Awaitable[Any]]) -> Handler:
+def _ask(service: Service, read: Callable[[Registry, Call], Awaitable[Any]]) -> Handler:
     """The handler that answers what the tenant's registry says."""
 
     async def answer(call: Call) -> Any:
@@ -118,7 +111,7 @@ def _ids(call: Call) -> tuple[Principal, str, str]:
     return call.principal, call.path["runtime_id"], call.path["worker_id"]
 
 
-def _workers(service: HasRegistry, prefix: str, before: str) -> list[Operation]:
+def _workers(service: Service, prefix: str, before: str) -> list[Operation]:
     """Operations on one worker, in both forms. `before` makes their names unique."""
 
     async def watch(registry: Registry, call: Call) -> Live:
@@ -151,7 +144,7 @@ def _workers(service: HasRegistry, prefix: str, before: str) -> list[Operation]:
     ]  # fmt: skip
 
 
-def _original(service: HasRegistry) -> list[Operation]:
+def _original(service: Service) -> list[Operation]:
     def row(path: str, summary: str, name: str, item: Any, read: Callable[[Registry, Call, int], Any]) -> Operation:
         async def answer(call: Call) -> RegistryList[Any]:
             limit, tenant = min(call.query.limit, MAX_LIMIT), call.principal.tenant
@@ -176,7 +169,7 @@ def _original(service: HasRegistry) -> list[Operation]:
     ]  # fmt: skip
 
 
-def _ours(service: HasRegistry) -> list[Operation]:
+def _ours(service: Service) -> list[Operation]:
     async def watch(registry: Registry, call: Call) -> Events:
         return Events(await registry.events(*_ids(call), resume_after(call.headers) or call.query.cursor))
 
@@ -206,11 +199,11 @@ def _ours(service: HasRegistry) -> list[Operation]:
                 call.principal, call.path["host_id"], min(call.query.limit, MAX_LIMIT))),
             name="list_host_workers", query=ListQuery, answer=Listing[WorkerSummary]),
         row("GET", root + "/workers", "List the workers of all runtimes, page by page",
-            ask(lambda registry, call: registry.page_workers(call.principal, call.query.limit, call.query.after)),
+            ask(lambda registry, call: registry.page_workers(call.principal, **call.query.window)),
             name="list_workers", query=WorkersQuery, answer=Listing[WorkerSummary]),
         row("GET", runtime + "/workers", "List a runtime's workers, page by page",
             ask(lambda registry, call: registry.runtime_workers(
-                call.principal, call.path["runtime_id"], call.query.limit, call.query.after)),
+                call.principal, call.path["runtime_id"], **call.query.window)),
             name="list_runtime_workers", query=WorkersQuery, answer=Listing[WorkerSummary]),
         *_workers(service, root, ""),
         life("POST", worker + "/restore", "Let a stopped worker take input again",

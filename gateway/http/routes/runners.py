@@ -20,7 +20,7 @@ from msgspec import Meta
 from gateway.errors import BadRequest
 from gateway.events import STREAMS, Event, Texts
 from gateway.http.api.operation import Call, Events, Handler, Operation, Raw
-from gateway.http.pages.previews import HasPreviews, address_ports, issue_ticket
+from gateway.http.pages.previews import address_ports, issue_ticket
 from gateway.runners import wire
 from gateway.runners.errors import too_large, unsupported
 from gateway.runners.governed_commands import Governor
@@ -41,6 +41,7 @@ from gateway.runners.wire import (
     SnapshotRef,
     WriteFile,
 )
+from gateway.service import Service
 
 _TAG: Final = "runners"
 _THREAD: Final = "/v1/runners/threads/{thread_id}"
@@ -64,11 +65,11 @@ class CommandCancelled(msgspec.Struct, frozen=True):
     cancelled: bool
 
 
-def operations(service: HasPreviews) -> list[Operation]:
+def operations(service: Service) -> list[Operation]:
     return [*_threads(service), *_commands(service), *_files(service)]
 
 
-def _threads(service: HasPreviews) -> list[Operation]:
+def _threads(service: Service) -> list[Operation]:
     async def select(call: Call) -> SessionInfo:
         asked: Select = call.body
         return await service.runners.select(*_thread(call), asked.destination_id, asked.workspace, asked.read_roots)
@@ -122,7 +123,7 @@ def _address(find: Callable[[Call], Awaitable[SessionInfo]]) -> Handler:
     return answer
 
 
-def _ports(service: HasPreviews) -> list[Operation]:
+def _ports(service: Service) -> list[Operation]:
     async def list_runner_ports(call: Call) -> list[PortPreview]:
         return address_ports(call.path["thread_id"], await service.runners.ports(*_thread(call)))
 
@@ -141,7 +142,7 @@ def _ports(service: HasPreviews) -> list[Operation]:
     ]  # fmt: skip
 
 
-def _commands(service: HasPreviews) -> list[Operation]:
+def _commands(service: Service) -> list[Operation]:
     async def run_command(call: Call) -> CommandResult | Events:
         tenant, thread_id = _thread(call)
         command: Command = call.body
@@ -172,7 +173,7 @@ def _commands(service: HasPreviews) -> list[Operation]:
     ]  # fmt: skip
 
 
-def _files(service: HasPreviews) -> list[Operation]:
+def _files(service: Service) -> list[Operation]:
     async def read_runner_file(call: Call) -> Raw:
         tenant, thread_id = _thread(call)
         path = call.query.path

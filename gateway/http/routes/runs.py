@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
 from gateway.events import Event
 from gateway.http.api.operation import Answer, Call, Events, Live, Operation
-from gateway.http.api.pagination import Page, PageQuery, make_cursor
+from gateway.http.api.pagination import Page, PageQuery, paginate
 from gateway.http.api.sse import resume_after
 from gateway.records import Principal, Run
 from gateway.runs.runs import RunBody
@@ -63,14 +64,6 @@ def operations(service: Service) -> list[Operation]:
         session, body = await service.single_runs.prepare(call.principal, call.body)
         return await _begin(service, call, session.id, body)
 
-    async def list_runs(call: Call) -> Page[Run]:
-        asked: RunsQuery = call.query
-        page = await service.store.runs(call.principal.tenant, asked.session_id, after=asked.after, limit=asked.limit)
-        return Page(page.items, make_cursor(page.next))
-
-    async def get_run(call: Call) -> Run:
-        return await service.runs.get(call.principal, call.path["run_id"])
-
     async def cancel_run(call: Call) -> Cancelled:
         return Cancelled(await service.runs.cancel(call.principal, call.path["run_id"]))
 
@@ -88,20 +81,21 @@ def operations(service: Service) -> list[Operation]:
 
         return Live(_events(service, call.principal, run_id, call.query.after), receive, LiveMessage)
 
-    tag = "runs"
+    row, run = partial(Operation, tag="runs"), "/v1/runs/{run_id}"
     return [
-        Operation("POST", "/v1/sessions/{session_id}/runs", "Run a program in a session", run_in_session, query=RunQuery,
-                  body=RunBody, answer=Run, streamed=True, tag=tag,
-                  statuses={202: "It is under way.", 409: _WAITING, 503: _NOT_READY}),
-        Operation("POST", "/v1/runs", "Run a program in a fresh session that is gone afterwards", run_once, query=RunQuery,
-                  body=OneShot, answer=Run, streamed=True, tag=tag, statuses={202: "It is under way.", 503: _NOT_READY}),
-        Operation("GET", "/v1/runs", "List runs, the newest first", list_runs, query=RunsQuery, answer=Page[Run], tag=tag),
-        Operation("GET", "/v1/runs/{run_id}", "Look at a run", get_run, answer=Run, tag=tag),
-        Operation("POST", "/v1/runs/{run_id}/cancel", "Stop a run", cancel_run, answer=Cancelled, tag=tag),
-        Operation("GET", "/v1/runs/{run_id}/events", "A run's events as they happen", watch_run, query=LiveQuery, streamed=True,
-                  headers={"Last-Event-ID": "Go on after this event."}, tag=tag),
-        Operation("GET", "/v1/runs/{run_id}/live", "A run's events on a WebSocket", live_run, query=LiveQuery, websocket=True,
-                  tag=tag),
+        row("POST", "/v1/sessions/{session_id}/runs", "Run a program in a session", run_in_session, query=RunQuery, body=RunBody,
+            answer=Run, streamed=True, statuses={202: "It is under way.", 409: _WAITING, 503: _NOT_READY}),
+        row("POST", "/v1/runs", "Run a program in a fresh session that is gone afterwards", run_once, query=RunQuery,
+            body=OneShot, answer=Run, streamed=True, statuses={202: "It is under way.", 503: _NOT_READY}),
+        row("GET", "/v1/runs", "List runs, the newest first",
+            paginate(lambda call: service.store.runs(call.principal.tenant, call.query.session_id, **call.query.window)),
+            name="list_runs", query=RunsQuery, answer=Page[Run]),
+        row("GET", run, "Look at a run", lambda call: service.runs.get(call.principal, call.path["run_id"]), name="get_run",
+            answer=Run),
+        row("POST", run + "/cancel", "Stop a run", cancel_run, answer=Cancelled),
+        row("GET", run + "/events", "A run's events as they happen", watch_run, query=LiveQuery, streamed=True,
+            headers={"Last-Event-ID": "Go on after this event."}),
+        row("GET", run + "/live", "A run's events on a WebSocket", live_run, query=LiveQuery, websocket=True),
     ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from gateway.errors import BadRequest, Conflict
 from gateway.http.api.decoding import LINE_MAX, check_line
-from gateway.http.api.operation import Call, Operation, Raw
+from gateway.http.api.operation import Call, Operation, Raw, in_session
 from gateway.http.api.pagination import Page, PageQuery, paginate
 from gateway.records import Session, Snapshot
 from gateway.service import Service
@@ -56,7 +56,7 @@ def operations(service: Service) -> list[Operation]:
         check_line("label", asked.label)
         if asked.template and not asked.label:
             raise BadRequest("INVALID_BODY", "a template needs a label", "sessions are started from it by its label")
-        return await service.snapshots.take(call.principal, call.path["session_id"], asked.label, template=asked.template)
+        return await service.snapshots.take(*in_session(call), asked.label, template=asked.template)
 
     async def export_snapshot(call: Call) -> Raw:
         return Raw(await service.snapshots.export(call.principal, call.path["snapshot_id"]), CBOR)
@@ -83,7 +83,7 @@ def operations(service: Service) -> list[Operation]:
              body_optional=True),
         row("GET", path, "List snapshots, the newest first: the log of a session, or the templates",
             paginate(lambda call: service.snapshots.page(
-                call.principal, call.query.session_id, call.query.kind, call.query.after, call.query.limit)),
+                call.principal, call.query.session_id, call.query.kind, **call.query.window)),
             name="list_snapshots", query=SnapshotsQuery, answer=Page[Snapshot]),
         made("POST", path, "Bring a snapshot in", import_snapshot, query=LabelQuery, body=bytes,
              body_types=(CBOR, "application/octet-stream"), upload=True,

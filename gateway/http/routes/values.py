@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from gateway.errors import NotFound, missing
 from gateway.http.api.etags import CHANGED, GUARDS, check, expectation, is_guarded, is_unchanged, make_etag
-from gateway.http.api.operation import Answer, Call, Operation, Raw
+from gateway.http.api.operation import Answer, Call, Operation, Raw, in_session
 from gateway.http.api.pagination import Page, PageQuery, paginate
 from gateway.records import KeyInfo, SecretInfo
 from gateway.service import Service
@@ -27,25 +27,25 @@ class SecretValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 def operations(service: Service) -> list[Operation]:
     async def get_value(call: Call) -> Answer:
-        found = await service.values.get(call.principal, call.path["session_id"], call.path["key"])
+        found = await service.values.get(*in_session(call), call.path["key"])
         etag = make_etag(digest_of(found))
         is_known = is_unchanged(call.headers, etag)
         return Answer(None, 304, {"etag": etag}) if is_known else Answer(Raw(found), headers={"etag": etag})
 
     async def put_value(call: Call) -> Answer:
         expect = await check_guards(call) if is_guarded(call.headers) else None
-        await service.values.put(call.principal, call.path["session_id"], call.path["key"], call.body, expect)
+        await service.values.put(*in_session(call), call.path["key"], call.body, expect)
         return Answer(None, 204, {"etag": make_etag(digest_of(call.body))})
 
     async def delete_value(call: Call) -> None:
         expect = await check_guards(call) if "if-match" in call.headers else None
-        if not await service.values.delete(call.principal, call.path["session_id"], call.path["key"], expect):
+        if not await service.values.delete(*in_session(call), call.path["key"], expect):
             raise missing("value", call.path["key"])
 
     async def check_guards(call: Call) -> str:
         """What the store must find there, if the caller's guards hold now."""
         try:
-            etag = make_etag(digest_of(await service.values.get(call.principal, call.path["session_id"], call.path["key"])))
+            etag = make_etag(digest_of(await service.values.get(*in_session(call), call.path["key"])))
         except NotFound as absent:
             if absent.code != "VALUE_NOT_FOUND":
                 raise
@@ -57,9 +57,8 @@ def operations(service: Service) -> list[Operation]:
     value = path + "/{key...}"
     return [
         row("GET", path, "List a session's values",
-            paginate(lambda call: service.values.page(
-                call.principal, call.path["session_id"], call.query.after, call.query.limit)),
-            name="list_values", query=PageQuery, answer=Page[KeyInfo]),
+            paginate(lambda call: service.values.page(*in_session(call), **call.query.window)), name="list_values",
+            query=PageQuery, answer=Page[KeyInfo]),
         row("GET", value, "A value", get_value, answer=bytes, statuses={304: "You have it."},
             headers={"If-None-Match": "The ETag you have."}),
         row("PUT", value, "Keep a value", put_value, body=bytes, body_types=("*/*",), finishes=True, statuses=CHANGED,
@@ -81,7 +80,7 @@ def _secrets(service: Service, prefix: str) -> list[Operation]:
         return call.principal.tenant, session_id
 
     async def read(call: Call) -> stored.Page[SecretInfo]:
-        return await service.vault.list(*await find_owner(call), after=call.query.after, limit=call.query.limit)
+        return await service.vault.list(*await find_owner(call), **call.query.window)
 
     async def put(call: Call) -> None:
         tenant, session_id = await find_owner(call)

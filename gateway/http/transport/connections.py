@@ -20,7 +20,6 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -49,42 +48,24 @@ REFUSALS_SHARE: Final = 0.25
 _log = logging.getLogger("hatchway.connections")
 
 
-class _Inbox:
+class _Inbox(asyncio.Queue[Any]):
     """What a request's task is to receive: bounded, so that a connection is not read faster than its requests."""
 
-    __slots__ = ("_changed", "_messages", "ended")
-
-    def __init__(self) -> None:
-        self._messages: deque[Any] = deque()
-        self._changed = asyncio.Event()
-        self.ended = False
-
-    async def put(self, message: Any) -> None:
-        while len(self._messages) >= INBOX_MAX and not self.ended:
-            self._changed.clear()
-            await self._changed.wait()
-        if not self.ended:
-            self._messages.append(message)
-            self._changed.set()
-
-    async def get(self) -> Any:
-        while not self._messages:
-            self._changed.clear()
-            await self._changed.wait()
-        message = self._messages.popleft()
-        self._changed.set()
-        return message
+    is_ended = False
 
     def put_last(self, message: Any) -> None:
         """Instead of whatever still waits."""
-        self._messages.clear()
-        self._messages.append(message)
-        self._changed.set()
+        self._empty()
+        self.put_nowait(message)
 
     def end(self) -> None:
-        self.ended = True
-        self._messages.clear()
-        self._changed.set()
+        """No more is taken; what waits to be put is let go."""
+        self.is_ended = True
+        self._empty()
+
+    def _empty(self) -> None:
+        while not self.empty():
+            self.get_nowait()
 
 
 class Pressure:
@@ -135,7 +116,7 @@ class Requests(TaskGroup):
     async def spawn_app(
         self, app: AppWrapper, config: Config, scope: Any, send: Callable[[Any], Awaitable[None]]
     ) -> Callable[[Any], Awaitable[None]]:
-        inbox = _Inbox()
+        inbox = _Inbox(INBOX_MAX)
         answered = False
 
         async def send_and_note(message: Any) -> None:
@@ -167,7 +148,8 @@ class Requests(TaskGroup):
             if message["type"] == "websocket.disconnect":
                 inbox.put_last(message)
             elif message["type"] != "http.disconnect":
-                await inbox.put(message)
+                if not inbox.is_ended:
+                    await inbox.put(message)
             elif not answered:
                 inbox.end()
                 task.cancel()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gateway.capabilities.builtins import BuiltinSource
+from gateway.capabilities.endpoints import WebClient
 from gateway.capabilities.functions import FunctionSource
 from gateway.capabilities.sources import Caller
 from gateway.egress import Egress
@@ -38,7 +39,8 @@ class MemoryFiles:
 async def service(egress: Egress | None = None, decide_for: Any = allow_all) -> Service:
     one = Service()
     secrets = MemorySecrets({"KEY": "s3cret-value"}, ["127.0.0.1"])
-    source = BuiltinSource(one.catalogue.tools, MemoryFiles(), egress or Egress(), decide_for, secrets, lambda: 1_700_000_000_123)
+    client = WebClient(egress or Egress(), decide_for, secrets)
+    source = BuiltinSource(one.catalogue.tools, MemoryFiles(), client, lambda: 1_700_000_000_123)
     return await one.add(source, "builtins")
 
 

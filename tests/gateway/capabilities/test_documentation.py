@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.capabilities.endpoints import EndpointSpec, check_spec
-from gateway.capabilities.mcp_http import connect_to
+from gateway.capabilities.mcp_connections import connect_to
 from gateway.capabilities.mcp_servers import ServerSpec
 from gateway.capabilities.operator_sources import Equipment, load_equipment, make_egress
 from gateway.hooks.firing import Effect

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateway.capabilities.endpoints import EndpointSource, EndpointSpec
+from gateway.capabilities.endpoints import EndpointSource, EndpointSpec, WebClient
 from gateway.capabilities.secret_headers import masked
 from gateway.egress import Egress
 from sandbox.capabilities.registry import CapabilityLimits
@@ -25,7 +25,7 @@ def spec(web: Web, path: str, properties: dict[str, Any] | None = None, **fields
 
 
 async def service(web: Web, one: EndpointSpec, decide_for: Any = allow_all) -> Service:
-    return await Service().add(EndpointSource([one], Egress(allow_private=[web.service]), decide_for, SECRETS))
+    return await Service().add(EndpointSource([one], WebClient(Egress(allow_private=[web.service]), decide_for, SECRETS)))
 
 
 def said(value: Any) -> bytes:
@@ -147,7 +147,9 @@ def test_policy_decides_and_private_addresses_are_refused() -> None:
             one = await service(web, spec(web, "/"), deny_all)
             error = await one.error("f")
             assert error.code == "PERMISSION_DENIED" and "acme" in error.message
-            private = await Service().add(EndpointSource([spec(web, "/")], Egress(ports=[web.port]), allow_all, SECRETS))
+            private = await Service().add(
+                EndpointSource([spec(web, "/")], WebClient(Egress(ports=[web.port]), allow_all, SECRETS))
+            )
             assert await private.code("f") == "PERMISSION_DENIED" and not web.requests
 
     asyncio.run(main())
@@ -180,4 +182,4 @@ def test_call_that_must_not_happen_twice_carries_a_key() -> None:
 )
 def test_declaration_that_could_lead_elsewhere_is_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(RequestError):
-        EndpointSource([EndpointSpec(**{"name": "f", **fields})], Egress(), allow_all, SECRETS)
+        EndpointSource([EndpointSpec(**{"name": "f", **fields})], WebClient(Egress(), allow_all, SECRETS))

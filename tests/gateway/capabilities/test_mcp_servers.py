@@ -15,7 +15,7 @@ import pytest
 
 from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.invocation import invoke
-from gateway.capabilities.mcp_http import connect_to
+from gateway.capabilities.mcp_connections import connect_to
 from gateway.capabilities.mcp_servers import ServerSource, ServerSpec, identifier
 from gateway.capabilities.sources import Caller, ServerState
 from gateway.egress import Egress

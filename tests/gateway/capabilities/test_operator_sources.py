@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gateway.capabilities.endpoints import EndpointSpec
-from gateway.capabilities.mcp_http import connect_to
+from gateway.capabilities.mcp_connections import connect_to
 from gateway.capabilities.mcp_servers import ServerSource, ServerSpec
 from gateway.capabilities.operator_sources import Equipment
 from gateway.capabilities.sources import ServerState

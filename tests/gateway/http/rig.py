@@ -36,7 +36,7 @@ from gateway.http.api.sse import resume_after
 from gateway.http.pages import health, openapi
 from gateway.http.transport.server import Server
 from gateway.lifecycle.readiness import NothingToPrepare, ReadinessPort
-from gateway.records import Quotas, StoredToken, Token
+from gateway.records import Quotas, StoredToken, Tenant, Token
 from gateway.stores.changes import Change, DeleteIdempotency, PutIdempotency
 from gateway.stores.stored import Idempotency
 from gateway.telemetry import Telemetry, log_to
@@ -79,8 +79,8 @@ class Memory:
         self.lookups += 1
         return self.tokens.get(digest)
 
-    async def quotas(self, tenant: str) -> Quotas | None:
-        return self.quota.get(tenant)
+    async def tenant(self, tenant: str) -> Tenant | None:
+        return Tenant(id=tenant, quotas=self.quota.get(tenant, Quotas()), created_at=0, updated_at=0)
 
     async def login_failed(self, address: str, count: int, tenant: str) -> None:
         self.failures.append((address, count, tenant))
@@ -131,7 +131,7 @@ class Notes:
         return Answer({"secret": SECRET}, 201)
 
     async def list_notes(self, call: Call) -> Page[int]:
-        start = int(call.query.after or 0)
+        start = int(call.query.window["after"] or 0)
         end = start + call.query.limit
         return Page(list(range(start, min(end, 500))), make_cursor(str(end)) if end < 500 else None)
 
@@ -245,15 +245,20 @@ class Rig:
         self.configuration = configuration
         self.clock = SteadyClock()
         self.memory, self.notes, self.telemetry = Memory(), Notes(), Telemetry()
-        self.admission = self.notes.admission = Admission(configuration, self.telemetry, self.memory)
+        self.admission = self.notes.admission = Admission(configuration, self.telemetry, self.memory.tenant)
         self.authenticator = Authenticator(
-            self.memory, self.clock, self.telemetry, audit=self.memory, cache_ms=configuration.token_cache_ms
+            self.memory.token,
+            self.clock,
+            self.telemetry,
+            tell_failure=self.memory.login_failed,
+            cache_ms=configuration.token_cache_ms,
         )
         table = self.notes.operations()
         table += health.operations(configuration, self.telemetry, self.admission, readiness or NothingToPrepare())
         table += openapi.operations(table, "0.0.0")
         self.table = table
-        self.idempotence = Idempotence(self.memory, self.clock, configuration.idempotency_ms)
+        store: Any = self.memory
+        self.idempotence = Idempotence(store, self.clock, configuration.idempotency_ms)
         self.endpoint = Endpoint(
             table,
             configuration=configuration,

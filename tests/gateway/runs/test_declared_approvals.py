@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gateway.capabilities.endpoints import EndpointSource, EndpointSpec
+from gateway.capabilities.endpoints import EndpointSource, EndpointSpec, WebClient
 from gateway.egress import Egress
 from gateway.runs.approvals import combine
 from policy import Decision
@@ -28,7 +28,7 @@ def test_tm_appr_shape_a_declaration_that_is_not_understood_wants_a_person(decla
 def test_an_endpoint_with_a_misspelt_approval_policy_is_refused_when_it_is_declared(declared: Any) -> None:
     spec = msgspec.convert({"name": "pay", "url": "https://bank.example/pay", "approval_policy": declared}, EndpointSpec)
     with pytest.raises(RequestError, match="approval_policy must be"):
-        EndpointSource([spec], Egress(), allow_all, MemorySecrets({}, []))
+        EndpointSource([spec], WebClient(Egress(), allow_all, MemorySecrets({}, [])))
 
 
 @pytest.mark.parametrize(
