@@ -22,12 +22,11 @@ import msgspec
 from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.identifiers import display_hint, local_host_id, local_worker_id
-from gateway.registry.runtime import ARCH, OS, Runtime, rfc3339
+from gateway.registry.runtime import LOOKING, OneHostRuntime, describe_abilities, rfc3339
 
 METADATA_BYTES_MAX: Final = 64 << 10
 PODS_MAX: Final = 20_000
 _SETTLED_NS: Final = 2_000_000_000
-_SOURCE: Final = wire.RuntimeSource(kind="local_compatibility", note="a read-only view of local workers' metadata")
 _ACTIONS: Final = [wire.diagnostic("worker_actions_not_implemented", "info", "local workers can be seen, not controlled")]
 _UNAVAILABLE: Final = wire.diagnostic("local_pod_registry_unavailable", "warning", "no directory of local workers is configured")
 _NO_ROOT: Final = wire.diagnostic("local_pod_workspace_root_missing", "warning", "a worker's metadata names no workspace")
@@ -52,8 +51,10 @@ class _Unreadable(Exception):
         self.said = said
 
 
-class LocalRuntime(Runtime):
-    runtime_id = wire.LOCAL_RUNTIME
+class LocalRuntime(OneHostRuntime):
+    runtime_id, label, kind = wire.LOCAL_RUNTIME, "Local Worker runtime", "local_pod"
+    source = wire.RuntimeSource(kind="local_compatibility", note="a read-only view of local workers' metadata")
+    status = "available"
 
     def __init__(self, workspace_id: str, workspace_root: str, data_dir: Path | None, clock_ms: Callable[[], int]) -> None:
         self._host_id = local_host_id(workspace_id)
@@ -62,45 +63,23 @@ class LocalRuntime(Runtime):
         self._names: dict[str, str] = {}
         self._seen: tuple[int, int] | None = None
 
-    async def summary(self, principal: Principal, limit: int) -> wire.RuntimeSummary:
-        hosts = await self.hosts(principal, 1)
-        return wire.RuntimeSummary(
-            runtime_id=self.runtime_id,
-            label="Local Worker runtime",
-            kind="local_pod",
-            status="available",
-            source=_SOURCE,
-            host_ids=[host.host_id for host in hosts.items][:limit],
-            capabilities=self._list_capabilities(limit),
-            diagnostics=hosts.diagnostics,
-        )
-
-    async def hosts(self, principal: Principal, limit: int) -> wire.Listing[wire.HostSummary]:
-        if limit == 0:
-            return wire.Listing(items=[])
-        said = [_UNAVAILABLE] if self._pods is None else []
-        item = wire.HostSummary(
+    def host(self, tenant: str, limit: int) -> wire.HostSummary:
+        is_there = self._pods is not None
+        return wire.HostSummary(
             runtime_id=self.runtime_id,
             host_id=self._host_id,
             label=display_hint(_lexical(self._root).rpartition("/")[2]) or "workspace",
             kind=wire.LOCAL_HOST,
-            status="degraded" if said else "available",
+            status="available" if is_there else "degraded",
             observed_at=rfc3339(self._clock_ms()),
-            capabilities=self._list_capabilities(limit),
-            diagnostics=said,
-        )
-        return wire.Listing(items=[item], diagnostics=said)
-
-    def _list_capabilities(self, limit: int) -> wire.RuntimeCapabilities:
-        is_there = self._pods is not None
-        return wire.RuntimeCapabilities(
-            can_list_workers=is_there,
-            can_get_worker=is_there,
-            local_pod_inspection="available" if is_there else "unavailable",
-            workspace_scope="current_workspace",
-            max_workers=limit,
-            os=OS,
-            arch=ARCH,
+            capabilities=describe_abilities(
+                LOOKING,
+                is_there,
+                limit,
+                local_pod_inspection="available" if is_there else "unavailable",
+                workspace_scope="current_workspace",
+            ),
+            diagnostics=[] if is_there else [_UNAVAILABLE],
         )
 
     async def workers(self, principal: Principal, limit: int, after: str | None = None) -> wire.Listing[wire.WorkerSummary]:

@@ -9,14 +9,13 @@ Does not know: how any runtime works, HTTP, other tenants.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
 from gateway.errors import BadRequest
-from gateway.events import Event
 from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.errors import RuntimeTaken, UnknownHost, UnknownRuntime, UnknownWorker, failed
@@ -24,6 +23,21 @@ from gateway.registry.identifiers import check_id
 from gateway.registry.runtime import Runtime
 
 T = TypeVar("T")
+P = ParamSpec("P")
+Verb = Callable[Concatenate[Any, Principal, str, P], Coroutine[Any, Any, T]]
+
+
+def _at_worker(verb: Verb[P, T]) -> Callable[Concatenate[Any, Principal, str, str, P], Coroutine[Any, Any, T]]:
+    """The verb of the runtime that is named, on a worker that is there."""
+
+    async def call(
+        self: Registry, principal: Principal, runtime_id: str, worker_id: str, /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        await self.worker(principal, runtime_id, worker_id)
+        its_own: Verb[P, T] = getattr(type(self.runtime(runtime_id)), verb.__name__)
+        return await its_own(self.runtime(runtime_id), principal, worker_id, *args, **kwargs)
+
+    return call
 
 
 class Registry:
@@ -135,37 +149,16 @@ class Registry:
                 raise failed(said.code, said.message)
         raise UnknownWorker(runtime_id, worker_id)
 
-    async def _find(self, principal: Principal, runtime_id: str, worker_id: str) -> Runtime:
-        await self.worker(principal, runtime_id, worker_id)
-        return self.runtime(runtime_id)
-
     async def spawn(self, principal: Principal, runtime_id: str, request: wire.SpawnRequest) -> wire.SpawnResult:
         return await self.runtime(runtime_id).spawn(principal, request)
 
-    async def send_input(
-        self, principal: Principal, runtime_id: str, worker_id: str, request: wire.InputRequest
-    ) -> wire.InputResult:
-        return await (await self._find(principal, runtime_id, worker_id)).send_input(principal, worker_id, request)
-
-    async def transcript(self, principal: Principal, runtime_id: str, worker_id: str, start: int, limit: int) -> wire.Transcript:
-        return await (await self._find(principal, runtime_id, worker_id)).transcript(principal, worker_id, start, limit)
-
-    async def stop(
-        self, principal: Principal, runtime_id: str, worker_id: str, request: wire.StopRequest
-    ) -> wire.LifecycleResult:
-        return await (await self._find(principal, runtime_id, worker_id)).stop(principal, worker_id, request)
-
-    async def cancel(self, principal: Principal, runtime_id: str, worker_id: str) -> wire.LifecycleResult:
-        return await (await self._find(principal, runtime_id, worker_id)).cancel(principal, worker_id)
-
-    async def restore(self, principal: Principal, runtime_id: str, worker_id: str) -> wire.LifecycleResult:
-        return await (await self._find(principal, runtime_id, worker_id)).restore(principal, worker_id)
-
-    async def delete(self, principal: Principal, runtime_id: str, worker_id: str) -> wire.LifecycleResult:
-        return await (await self._find(principal, runtime_id, worker_id)).delete(principal, worker_id)
-
-    async def events(self, principal: Principal, runtime_id: str, worker_id: str, after: int) -> AsyncIterator[Event]:
-        return await (await self._find(principal, runtime_id, worker_id)).events(principal, worker_id, after)
+    send_input = _at_worker(Runtime.send_input)
+    transcript = _at_worker(Runtime.transcript)
+    stop = _at_worker(Runtime.stop)
+    cancel = _at_worker(Runtime.cancel)
+    restore = _at_worker(Runtime.restore)
+    delete = _at_worker(Runtime.delete)
+    events = _at_worker(Runtime.events)
 
 
 def _make_listing(items: list[T], said: list[wire.RuntimeDiagnostic], following: str | None = None) -> wire.Listing[T]:
