@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hatchway.cli.options import add_data, add_parser
+from hatchway.cli.owner import open_tenants, run_or_complain
 
 if TYPE_CHECKING:
     from gateway.audit.verification import Verdict
@@ -42,14 +43,11 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from hatchway.cli.store_access import run_or_complain
-
     return run_or_complain(_verify(options) if options.verb == "verify" else _export(options))
 
 
 async def _verify(options: argparse.Namespace) -> int:
     from gateway.audit.verification import verify, verify_lines
-    from hatchway.cli.store_access import open_tenants
 
     head = _parse_head(options.head)
     path = Path(options.data)
@@ -72,7 +70,6 @@ async def _verify(options: argparse.Namespace) -> int:
 
 async def _export(options: argparse.Namespace) -> int:
     from gateway.audit.verification import export
-    from hatchway.cli.store_access import open_tenants
 
     async with open_tenants(options.data, options.tenant) as (store, tenants):
         with open(options.output, "xb") if options.output else contextlib.nullcontext(sys.stdout.buffer) as file:
