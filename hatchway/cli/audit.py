@@ -11,15 +11,13 @@ import argparse
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from hatchway.cli.options import add_data, add_parser
 from hatchway.cli.owner import open_tenants, run_or_complain
-
-if TYPE_CHECKING:
-    from gateway.audit.verification import Verdict
+from hatchway.cli.terminal import show_verdict
 
 
 def add_command(commands: Any) -> None:
@@ -62,7 +60,7 @@ async def _verify(options: argparse.Namespace) -> int:
         print(msgspec.json.encode({name: msgspec.to_builtins(verdict) for name, verdict in verdicts.items()}).decode())
     else:
         for name, verdict in verdicts.items():
-            _show(name, verdict)
+            show_verdict(msgspec.to_builtins(verdict), f"{name or '(unreadable)'}: ")
         if not verdicts:
             print("there are no records")
     return 0 if all(verdict.ok for verdict in verdicts.values()) else 1
@@ -102,11 +100,3 @@ def _parse_head(text: str | None) -> tuple[int, str] | None:
     if not (colon and number.isascii() and number.isdigit()):
         raise BadRequest("INVALID_ARGUMENT", f"--head {text!r} is not N:DIGEST", "copy what `hatchway audit verify` showed")
     return int(number), digest
-
-
-def _show(name: str, verdict: Verdict) -> None:
-    state = "whole" if verdict.ok else "BROKEN"
-    span = f"records {verdict.first} to {verdict.head.partition(':')[0]}" if verdict.records else "no records"
-    print(f"{name or '(unreadable)'}: {state}, {span}, head {verdict.head}")
-    for finding in verdict.findings:
-        print(f"  {finding.problem}: {finding.message}")
