@@ -22,7 +22,7 @@ import msgspec
 from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.identifiers import display_hint, local_host_id, local_worker_id
-from gateway.registry.runtime import LOOKING, OneHostRuntime, describe_abilities, rfc3339
+from gateway.registry.runtime import LOOKING, OneHostRuntime, Refusal, describe_abilities, rfc3339
 
 METADATA_BYTES_MAX: Final = 64 << 10
 PODS_MAX: Final = 20_000
@@ -44,11 +44,6 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     workspace_root: str | None = None
     active: Active | None = None
     resolved_manifest_snapshot: Any = None
-
-
-class _Unreadable(Exception):
-    def __init__(self, said: wire.RuntimeDiagnostic) -> None:
-        self.said = said
 
 
 class LocalRuntime(OneHostRuntime):
@@ -92,7 +87,7 @@ class LocalRuntime(OneHostRuntime):
     def _list(self, pods: Path, limit: int, after: str | None) -> wire.Listing[wire.WorkerSummary]:
         try:
             names = sorted(self._scan(pods).values())
-        except _Unreadable as unreadable:
+        except Refusal as unreadable:
             return wire.Listing(items=[], diagnostics=[unreadable.said])
         if after is not None:
             names = [name for name in names if name > after]
@@ -104,7 +99,7 @@ class LocalRuntime(OneHostRuntime):
                 return wire.Listing(items=items, diagnostics=said, next=before)
             try:
                 items.append(self._read(pods, name))
-            except _Unreadable as unreadable:
+            except Refusal as unreadable:
                 if len(said) < wire.MAX_DIAGNOSTICS:
                     said.append(unreadable.said)
             before = name
@@ -119,7 +114,7 @@ class LocalRuntime(OneHostRuntime):
         try:
             name = self._scan(pods).get(worker_id)
             return wire.WorkerLookup() if name is None else wire.WorkerLookup(worker=self._read(pods, name))
-        except _Unreadable as unreadable:
+        except Refusal as unreadable:
             return wire.WorkerLookup(diagnostics=[unreadable.said])
 
     def _scan(self, pods: Path) -> dict[str, str]:
@@ -134,9 +129,9 @@ class LocalRuntime(OneHostRuntime):
                     if entry.is_dir(follow_symlinks=False) and entry.name.isprintable():
                         names[local_worker_id(entry.name)] = entry.name
                     if len(names) > PODS_MAX:
-                        raise _Unreadable(_unreadable(f"there are more than {PODS_MAX} local workers"))
+                        raise _refuse_registry(f"there are more than {PODS_MAX} local workers")
         except OSError as error:
-            raise _Unreadable(_unreadable(f"local workers could not be listed: {error.strerror}")) from None
+            raise _refuse_registry(f"local workers could not be listed: {error.strerror}") from None
         self._names, self._seen = names, (now.st_ino, now.st_mtime_ns)
         return names
 
@@ -145,16 +140,16 @@ class LocalRuntime(OneHostRuntime):
             data = _bound(pods / name)
         except OSError as error:
             message = f"a worker's metadata could not be read: {error.strerror}"
-            raise _Unreadable(wire.diagnostic("local_pod_metadata_unreadable", "warning", message)) from None
+            raise Refusal(wire.diagnostic("local_pod_metadata_unreadable", "warning", message)) from None
         try:
             found = msgspec.json.decode(data, type=Metadata)
         except (msgspec.DecodeError, RecursionError):
             message = "a worker's metadata is not what it should be"
-            raise _Unreadable(wire.diagnostic("local_pod_metadata_invalid", "warning", message)) from None
+            raise Refusal(wire.diagnostic("local_pod_metadata_invalid", "warning", message)) from None
         if found.workspace_root is None:
-            raise _Unreadable(_NO_ROOT)
+            raise Refusal(_NO_ROOT)
         if _lexical(found.workspace_root) != _lexical(self._root):
-            raise _Unreadable(_ELSEWHERE)
+            raise Refusal(_ELSEWHERE)
         return self._worker(name, found)
 
     def _worker(self, name: str, found: Metadata) -> wire.WorkerSummary:
@@ -197,8 +192,8 @@ def _bound(pod: Path) -> bytes:
         os.close(file)
 
 
-def _unreadable(message: str) -> wire.RuntimeDiagnostic:
-    return wire.diagnostic("local_pod_registry_unreadable", "warning", message)
+def _refuse_registry(message: str) -> Refusal:
+    return Refusal(wire.diagnostic("local_pod_registry_unreadable", "warning", message))
 
 
 def _lexical(path: str) -> str:

@@ -10,7 +10,7 @@ Does not know: how any runtime works, HTTP, other tenants.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -69,18 +69,15 @@ class Registry:
 
     async def list_runtimes(self, principal: Principal, limit: int) -> wire.Listing[wire.RuntimeSummary]:
         items = [await runtime.summary(principal, limit) for runtime in list(self._runtimes.values())[:limit]]
-        return _make_listing(items, [said for item in items for said in item.diagnostics])
+        said = [said for item in items for said in item.diagnostics]
+        return wire.Listing(items=items, diagnostics=said[: wire.MAX_DIAGNOSTICS])
 
     async def list_hosts(self, principal: Principal, limit: int) -> wire.Listing[wire.HostSummary]:
-        items: list[wire.HostSummary] = []
-        said: list[wire.RuntimeDiagnostic] = []
-        for runtime in list(self._runtimes.values()):
-            if len(items) >= limit:
-                break
-            found = await runtime.hosts(principal, limit - len(items))
-            items += found.items
-            said += found.diagnostics
-        return _make_listing(items[:limit], said)
+        found = _Found[wire.HostSummary](limit)
+        for runtime in self:
+            if found.room:
+                found.add(await runtime.hosts(principal, found.room))
+        return found.list()
 
     async def list_workers(self, principal: Principal, limit: int) -> wire.Listing[wire.WorkerSummary]:
         return msgspec.structs.replace(await self.page_workers(principal, limit), next=None)
@@ -95,45 +92,40 @@ class Registry:
                 raise BadRequest("INVALID_CURSOR", "the runtime that this page would begin in is gone", "begin at the first page")
             runtimes = runtimes[list(self._runtimes).index(runtime_id) :]
             inner = inner_text or None
-        items: list[wire.WorkerSummary] = []
-        said: list[wire.RuntimeDiagnostic] = []
+        found = _Found[wire.WorkerSummary](limit)
         for runtime in runtimes:
-            if len(items) >= limit:
-                return _make_listing(items, said, f"{runtime.runtime_id}/")
-            found = await runtime.workers(principal, limit - len(items), inner)
-            items += found.items
-            said += found.diagnostics
-            if found.next is not None:
-                return _make_listing(items[:limit], said, f"{runtime.runtime_id}/{found.next}")
+            if not found.room:
+                return found.list(f"{runtime.runtime_id}/")
+            page = found.add(await runtime.workers(principal, found.room, inner))
+            if page.next is not None:
+                return found.list(f"{runtime.runtime_id}/{page.next}")
             inner = None
-        return _make_listing(items[:limit], said)
+        return found.list()
 
     async def runtime_workers(
         self, principal: Principal, runtime_id: str, limit: int, after: str | None = None
     ) -> wire.Listing[wire.WorkerSummary]:
-        found = await self.runtime(runtime_id).workers(principal, limit, after)
-        return _make_listing(found.items[:limit], found.diagnostics, found.next)
+        found = _Found[wire.WorkerSummary](limit)
+        return found.list(found.add(await self.runtime(runtime_id).workers(principal, limit, after)).next)
 
     async def list_workers_for_host(self, principal: Principal, host_id: str, limit: int) -> wire.Listing[wire.WorkerSummary]:
         """As in the original, `limit` workers of a runtime are taken before those of the host are chosen."""
         check_id("host_id", host_id)
-        items: list[wire.WorkerSummary] = []
-        said: list[wire.RuntimeDiagnostic] = []
-        is_found = False
-        for runtime in list(self._runtimes.values()):
+        found, is_there = _Found[wire.WorkerSummary](limit), False
+        for runtime in self:
             hosts = await runtime.hosts(principal, wire.MAX_HOST_SCAN)
-            said += hosts.diagnostics
+            found.said += hosts.diagnostics
             if all(host.host_id != host_id for host in hosts.items):
                 continue
-            is_found = True
-            found = await runtime.workers(principal, limit)
-            said += found.diagnostics
-            items += [worker for worker in found.items if worker.host_id == host_id][: limit - len(items)]
-            if len(items) >= limit:
+            is_there = True
+            page = await runtime.workers(principal, limit)
+            here = [worker for worker in page.items if worker.host_id == host_id]
+            found.add(msgspec.structs.replace(page, items=here))
+            if not found.room:
                 break
-        if not is_found:
+        if not is_there:
             raise UnknownHost(host_id)
-        return _make_listing(items, said)
+        return found.list()
 
     # One worker
 
@@ -161,5 +153,22 @@ class Registry:
     events = _at_worker(Runtime.events)
 
 
-def _make_listing(items: list[T], said: list[wire.RuntimeDiagnostic], following: str | None = None) -> wire.Listing[T]:
-    return wire.Listing(items=items, diagnostics=said[: wire.MAX_DIAGNOSTICS], next=following)
+class _Found(Generic[T]):
+    """What runtimes have listed so far, within a budget that they share."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._items: list[T] = []
+        self.said: list[wire.RuntimeDiagnostic] = []
+
+    @property
+    def room(self) -> int:
+        return self._limit - len(self._items)
+
+    def add(self, page: wire.Listing[T]) -> wire.Listing[T]:
+        self._items += page.items[: self.room]
+        self.said += page.diagnostics
+        return page
+
+    def list(self, following: str | None = None) -> wire.Listing[T]:
+        return wire.Listing(items=self._items, diagnostics=self.said[: wire.MAX_DIAGNOSTICS], next=following)
