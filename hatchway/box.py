@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sandbox.guests.state import SessionState
     from sandbox.snapshots.history import History
     from sandbox.snapshots.recordings import Recording
+    from sandbox.snapshots.snapshot_format import Origin
 
 _TENANT = "local"
 FORKS_MAX = 100_000
@@ -60,11 +61,11 @@ class Sandbox:
     With `record` every run leaves a recording that can be replayed. `history` is where `save` keeps snapshots.
     """
 
-    record: bool
-    recording: Recording | None
+    record: bool = False
+    recording: Recording | None = None
     """The last run, if `record` is set: to be replayed, sealed and kept, or resumed. None if that run was refused."""
-    history: History | None
-    snapshot_id: str | None
+    history: History | None = None
+    snapshot_id: str | None = None
     """The snapshot this sandbox was last saved as: the parent of the next one."""
 
     def __init__(
@@ -91,8 +92,7 @@ class Sandbox:
             state = templates.load(template)
         chosen = state.language if state is not None else Language.PYTHON
         self._progress = progress
-        self.record, self.recording = record, None
-        self.history, self.snapshot_id = history, None
+        self.record, self.history = record, history
         self._session = Session(
             session_id,
             language=chosen if language is None else parse_language(language),
@@ -215,27 +215,25 @@ class Sandbox:
 
     def snapshot(self, *, keys: Keys | None = None, tenant: str = _TENANT, label: str = "", policy: str | None = None) -> bytes:
         """Everything this sandbox has, as sealed bytes. Without `keys` they are sealed with this user's own."""
-        from sandbox.snapshots.snapshot_format import Origin, capability_digests, save
+        from sandbox.snapshots.snapshot_format import save
 
         check_kind("tenant", tenant, str)
-        check_label(label)
         check_kind("policy", policy, str, type(None))
+        return save(self._session.freeze(), self._describe_origin(label, policy=policy), choose_keys(keys), tenant=tenant)
+
+    def _describe_origin(self, label: str, **more: str | None) -> Origin:
+        from sandbox.snapshots.snapshot_format import Origin, capability_digests
+
         session = self._session
-        origin = Origin(session.id, session.limits, capability_digests(session.registry), policy, label)
-        return save(session.freeze(), origin, choose_keys(keys), tenant=tenant)
+        return Origin(session.id, session.limits, capability_digests(session.registry), label=check_label(label), **more)
 
     def save(self, label: str = "") -> str:
         """Keep everything this sandbox has in its history, as a child of what was saved before; the new snapshot's id."""
-        from sandbox.snapshots.snapshot_format import Origin, capability_digests
-
-        check_label(label)
         _check_history(self.history)
         if self.history is None:
             raise RequestError("INVALID_ARGUMENT", "this sandbox has no history", "open it with Sandbox(history=…)")
-        session = self._session
-        capabilities = capability_digests(session.registry)
-        origin = Origin(session.id, session.limits, capabilities, label=label, parent=self.snapshot_id)
-        self.snapshot_id = self.history.save(session.freeze(), origin)
+        origin = self._describe_origin(label, parent=self.snapshot_id)
+        self.snapshot_id = self.history.save(self._session.freeze(), origin)
         return self.snapshot_id
 
     @classmethod
@@ -306,8 +304,6 @@ class Sandbox:
     def _around(cls, session: Session, progress: Progress | None) -> Self:
         box = cls.__new__(cls)
         box._session, box._progress = session, progress
-        box.record, box.recording = False, None
-        box.history, box.snapshot_id = None, None
         return box
 
     def cancel(self) -> bool:

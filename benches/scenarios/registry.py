@@ -27,25 +27,6 @@ _TENANT = "acme"
 _AT = 1_700_000_000_000
 
 
-class _NoTurns:
-    """Nothing is run here: workers are looked at."""
-
-    async def open(self, principal: Any, language: Any, title: str) -> str:
-        raise RuntimeError("no worker is spawned in this bench")
-
-    async def begin(self, principal: Any, place: str, code: str) -> str:
-        raise RuntimeError("nothing is run in this bench")
-
-    async def follow(self, principal: Any, run_id: str, on_output: Any, on_waiting: Any, stop: Any) -> Any:
-        raise RuntimeError("nothing is run in this bench")
-
-    async def abandon(self, principal: Any, place: str) -> None:
-        return None
-
-    async def close(self, principal: Any, place: str) -> None:
-        return None
-
-
 async def _filled(folder: Path) -> Store:
     import msgspec
 
@@ -129,7 +110,8 @@ def measure(bench: Bench) -> None:
     try:
         store = loop.run_until_complete(_filled(folder))
         try:
-            runtime = EmbeddedRuntime(store, _NoTurns(), lambda: time.time_ns() // 1_000_000)
+            no_turns: Any = None  # nothing is run here: workers are looked at
+            runtime = EmbeddedRuntime(store, no_turns, lambda: time.time_ns() // 1_000_000)
             asked = _Asked(loop, store, Registry([runtime]), Principal(tenant=_TENANT))
             bench.interleave(*asked.contenders(), repetitions=bench.count(400, 60), warmup=10)
         finally:

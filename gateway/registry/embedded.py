@@ -21,19 +21,11 @@ from gateway.events import Event
 from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.errors import UnknownWorker
-from gateway.registry.identifiers import embedded_host_id
 from gateway.registry.input_runs import Turns
 from gateway.registry.inputs import Inputs
-from gateway.registry.projections import capabilities, host, runtime_summary, worker_summary
-from gateway.registry.runtime import Runtime
+from gateway.registry.projections import LABEL, NOT_FOUND, STOPPED, STORE_ERROR, busy, host, invalid, worker_summary
+from gateway.registry.runtime import OneHostRuntime, Refusal, answer_refusals
 from gateway.registry.spawning import WORKERS_MAX, Spawner
-from gateway.registry.transcript_text import (
-    explain,
-    explain_stopped,
-    invalid,
-    reject_spawn,
-    store_error,
-)
 from gateway.registry.worker_queues import WAITING_MAX, Lane, Lanes
 from gateway.registry.worker_records import PAGE_MAX, Book, Bounds, Said, WorkerRecord
 from gateway.stores.changes import AppendAudit
@@ -42,8 +34,11 @@ from gateway.stores.store import Store
 INPUT_BYTES_MAX: Final = 256 << 10
 
 
-class EmbeddedRuntime(Runtime):
-    runtime_id = wire.EMBEDDED_RUNTIME
+class EmbeddedRuntime(OneHostRuntime):
+    runtime_id, label, kind = wire.EMBEDDED_RUNTIME, LABEL, "embedded_worker_runtime"
+    source = wire.RuntimeSource(
+        kind="embedded_worker_runtime", note="workers inside of this gateway, known by runtime_id and worker_id"
+    )
 
     def __init__(
         self,
@@ -63,14 +58,12 @@ class EmbeddedRuntime(Runtime):
 
     # Looking
 
-    async def summary(self, principal: Principal, limit: int) -> wire.RuntimeSummary:
-        hosts = [embedded_host_id(principal.tenant)] if limit else []
-        return runtime_summary(self.runtime_id, "stopped" if self.is_stopped else "running", hosts, capabilities(limit))
+    @property
+    def status(self) -> str:
+        return "stopped" if self.is_stopped else "running"
 
-    async def hosts(self, principal: Principal, limit: int) -> wire.Listing[wire.HostSummary]:
-        if limit == 0:
-            return wire.Listing(items=[])
-        return wire.Listing(items=[host(self.runtime_id, principal.tenant, limit, self._clock_ms())])
+    def host(self, tenant: str, limit: int) -> wire.HostSummary:
+        return host(self.runtime_id, tenant, limit, self._clock_ms())
 
     async def workers(self, principal: Principal, limit: int, after: str | None = None) -> wire.Listing[wire.WorkerSummary]:
         if limit == 0:
@@ -78,9 +71,9 @@ class EmbeddedRuntime(Runtime):
         try:
             records, following = await self._book.page(principal.tenant, after, limit)
         except StoreFailed:
-            return wire.Listing(items=[], diagnostics=[store_error()])
-        host_id = embedded_host_id(principal.tenant)
-        return wire.Listing(items=[worker_summary(self.runtime_id, host_id, record) for record in records], next=following)
+            return wire.Listing(items=[], diagnostics=[STORE_ERROR])
+        items = [worker_summary(self.runtime_id, principal.tenant, record) for record in records]
+        return wire.Listing(items=items, next=following)
 
     async def worker(self, principal: Principal, worker_id: str) -> wire.WorkerLookup:
         if not worker_id:
@@ -90,27 +83,20 @@ class EmbeddedRuntime(Runtime):
         try:
             record = await self._book.find(principal.tenant, worker_id)
         except StoreFailed:
-            return wire.WorkerLookup(diagnostics=[store_error()])
+            return wire.WorkerLookup(diagnostics=[STORE_ERROR])
         if record is None:
             return wire.WorkerLookup()
-        return wire.WorkerLookup(worker=worker_summary(self.runtime_id, embedded_host_id(principal.tenant), record))
+        return wire.WorkerLookup(worker=worker_summary(self.runtime_id, principal.tenant, record))
 
+    @answer_refusals(wire.Transcript, "start", "limit")
     async def transcript(self, principal: Principal, worker_id: str, start: int, limit: int) -> wire.Transcript:
-        def answer(said: wire.RuntimeDiagnostic) -> wire.Transcript:
-            return wire.Transcript(
-                state="rejected", runtime_id=self.runtime_id, worker_id=worker_id, start=start, limit=limit, diagnostics=[said]
-            )
-
         if limit > PAGE_MAX:
             message = f"the limit {limit} is larger than {PAGE_MAX}"
-            return answer(wire.diagnostic("embedded_runtime_limit_too_large", "warning", message))
+            raise Refusal(wire.diagnostic("embedded_runtime_limit_too_large", "warning", message))
         if start < 0 or limit < 0:
-            return answer(invalid("start and limit are not negative"))
-        try:
-            async with self._hold(principal, worker_id) as (_, record):
-                items = await self._book.items(principal.tenant, record, start, limit)
-        except (UnknownWorker, StoreFailed) as failed:
-            return answer(explain(failed))
+            raise invalid("start and limit are not negative")
+        async with self._use(principal, worker_id) as (_, record):
+            items = await self._book.items(principal.tenant, record, start, limit)
         total = record.next_sequence - record.first_sequence
         more = start + limit < total and limit > 0
         return wire.Transcript(
@@ -125,32 +111,27 @@ class EmbeddedRuntime(Runtime):
         )
 
     async def spawn(self, principal: Principal, request: wire.SpawnRequest) -> wire.SpawnResult:
-        return reject_spawn([explain_stopped()]) if self.is_stopped else await self._spawner.spawn(principal, request)
+        if self.is_stopped:
+            return wire.SpawnResult(state="rejected", diagnostics=[STOPPED])
+        return await self._spawner.spawn(principal, request)
 
     # Input
 
+    @answer_refusals(wire.InputResult)
     async def send_input(self, principal: Principal, worker_id: str, request: wire.InputRequest) -> wire.InputResult:
-        def reject(said: wire.RuntimeDiagnostic) -> wire.InputResult:
-            return wire.InputResult(state="rejected", runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=[said])
-
-        if self.is_stopped:
-            return reject(explain_stopped())
+        self._check_goes_on()
         try:
             size = len(request.content.encode())
         except UnicodeEncodeError:
-            return reject(invalid("the input is not valid Unicode"))
+            raise invalid("the input is not valid Unicode") from None
         if not request.content.strip() or size > INPUT_BYTES_MAX:
-            return reject(invalid(f"input is not blank and has at most {INPUT_BYTES_MAX} bytes"))
-        try:
-            async with self._hold(principal, worker_id) as (lane, record):
-                if record.status != "running":
-                    return reject(invalid(f"the worker is {record.status}"))
-                if len(lane.queue) >= WAITING_MAX:
-                    message = f"{WAITING_MAX} inputs wait for their turn already"
-                    return reject(wire.diagnostic("embedded_worker_busy", "warning", message))
-                event_id, sequence = await self._inputs.accept(principal, record, lane, request)
-        except (UnknownWorker, StoreFailed) as failed:
-            return reject(explain(failed))
+            raise invalid(f"input is not blank and has at most {INPUT_BYTES_MAX} bytes")
+        async with self._use(principal, worker_id) as (lane, record):
+            if record.status != "running":
+                raise invalid(f"the worker is {record.status}")
+            if len(lane.queue) >= WAITING_MAX:
+                raise busy(f"{WAITING_MAX} inputs wait for their turn already")
+            event_id, sequence = await self._inputs.accept(principal, record, lane, request)
         return wire.InputResult(
             state="accepted",
             runtime_id=self.runtime_id,
@@ -158,6 +139,10 @@ class EmbeddedRuntime(Runtime):
             transcript_sequence=sequence,
             event_id=event_id,
         )
+
+    def _check_goes_on(self) -> None:
+        if self.is_stopped:
+            raise Refusal(STOPPED)
 
     # Life
 
@@ -168,6 +153,7 @@ class EmbeddedRuntime(Runtime):
     async def cancel(self, principal: Principal, worker_id: str) -> wire.LifecycleResult:
         return await self._end(principal, worker_id, "cancelled", at_once=True)
 
+    @answer_refusals(wire.LifecycleResult)
     async def _end(
         self,
         principal: Principal,
@@ -177,52 +163,43 @@ class EmbeddedRuntime(Runtime):
         at_once: bool,
         reason: str | None = None,
     ) -> wire.LifecycleResult:
-        try:
-            async with self._hold(principal, worker_id) as (lane, record):
-                if at_once:
-                    lane.stop.set()
-                if record.status != "running":
-                    return self._accept(worker_id, record.ended_event)
-                dropped = lane.drop()
-                said = [Said("turn", {"sequence": sequence, "status": "dropped", "run_id": ""}) for sequence in dropped]
-                data = {"status": status} | ({"reason": reason} if reason else {})
-                ended_event = record.next_event + len(said)
-                left = tuple(sequence for sequence in record.pending if sequence not in dropped)
-                record = msgspec.structs.replace(record, status=status, pending=left, ended_event=ended_event)
-                await self._note(principal, lane, record, [*said, Said("worker", data)], f"worker.{status}")
-                return self._accept(worker_id, ended_event)
-        except (UnknownWorker, StoreFailed) as failed:
-            return self._refuse(worker_id, explain(failed))
+        async with self._use(principal, worker_id) as (lane, record):
+            if at_once:
+                lane.stop.set()
+            if record.status != "running":
+                return self._accept(worker_id, record.ended_event)
+            dropped = lane.drop()
+            said = [Said("turn", {"sequence": sequence, "status": "dropped", "run_id": ""}) for sequence in dropped]
+            data = {"status": status} | ({"reason": reason} if reason else {})
+            ended_event = record.next_event + len(said)
+            left = tuple(sequence for sequence in record.pending if sequence not in dropped)
+            record = msgspec.structs.replace(record, status=status, pending=left, ended_event=ended_event)
+            await self._note(principal, lane, record, [*said, Said("worker", data)], f"worker.{status}")
+            return self._accept(worker_id, ended_event)
 
+    @answer_refusals(wire.LifecycleResult)
     async def restore(self, principal: Principal, worker_id: str) -> wire.LifecycleResult:
         """It takes input again, with all it had."""
-        if self.is_stopped:
-            return self._refuse(worker_id, explain_stopped())
-        try:
-            async with self._hold(principal, worker_id) as (lane, record):
-                if record.status == "running":
-                    return self._accept(worker_id, None)
-                number = record.next_event
-                record = msgspec.structs.replace(record, status="running", ended_event=None)
-                await self._note(principal, lane, record, [Said("worker", {"status": "running"})], "worker.restore")
-                return self._accept(worker_id, number)
-        except (UnknownWorker, StoreFailed) as failed:
-            return self._refuse(worker_id, explain(failed))
+        self._check_goes_on()
+        async with self._use(principal, worker_id) as (lane, record):
+            if record.status == "running":
+                return self._accept(worker_id, None)
+            number = record.next_event
+            record = msgspec.structs.replace(record, status="running", ended_event=None)
+            await self._note(principal, lane, record, [Said("worker", {"status": "running"})], "worker.restore")
+            return self._accept(worker_id, number)
 
+    @answer_refusals(wire.LifecycleResult)
     async def delete(self, principal: Principal, worker_id: str) -> wire.LifecycleResult:
         """With its session and all it said. Not while a turn is under way."""
-        try:
-            async with self._spawner.lock(principal.tenant), self._hold(principal, worker_id) as (lane, record):
-                if lane.is_busy:
-                    message = "a turn is under way; cancel the worker first"
-                    return self._refuse(worker_id, wire.diagnostic("embedded_worker_busy", "warning", message))
-                audit = AppendAudit(at=self._clock_ms(), kind="worker.delete", actor=principal.name, subject=worker_id)
-                await self._turns.close(principal, record.session_id)
-                await self._book.remove(principal.tenant, record, [audit])
-                lane.mark_gone()
-                return self._accept(worker_id, None)
-        except (UnknownWorker, StoreFailed) as failed:
-            return self._refuse(worker_id, explain(failed))
+        async with self._spawner.lock(principal.tenant), self._use(principal, worker_id) as (lane, record):
+            if lane.is_busy:
+                raise busy("a turn is under way; cancel the worker first")
+            audit = AppendAudit(at=self._clock_ms(), kind="worker.delete", actor=principal.name, subject=worker_id)
+            await self._turns.close(principal, record.session_id)
+            await self._book.remove(principal.tenant, record, [audit])
+            lane.mark_gone()
+            return self._accept(worker_id, None)
 
     async def _note(self, principal: Principal, lane: Lane, record: WorkerRecord, said: list[Said], kind: str) -> None:
         audit = AppendAudit(at=self._clock_ms(), kind=kind, actor=principal.name, subject=record.worker_id)
@@ -232,9 +209,6 @@ class EmbeddedRuntime(Runtime):
     def _accept(self, worker_id: str, event_id: int | None) -> wire.LifecycleResult:
         number = msgspec.UNSET if event_id is None else event_id
         return wire.LifecycleResult(state="accepted", runtime_id=self.runtime_id, worker_id=worker_id, event_id=number)
-
-    def _refuse(self, worker_id: str, said: wire.RuntimeDiagnostic) -> wire.LifecycleResult:
-        return wire.LifecycleResult(state="rejected", runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=[said])
 
     # Events
 
@@ -284,6 +258,17 @@ class EmbeddedRuntime(Runtime):
                 yield lane, record
         finally:
             self._lanes.drop_idle(principal.tenant, worker_id)
+
+    @contextlib.asynccontextmanager
+    async def _use(self, principal: Principal, worker_id: str) -> AsyncIterator[tuple[Lane, WorkerRecord]]:
+        """The same for a verb whose answer says what is wrong."""
+        try:
+            async with self._hold(principal, worker_id) as held:
+                yield held
+        except UnknownWorker:
+            raise Refusal(NOT_FOUND) from None
+        except StoreFailed:
+            raise Refusal(STORE_ERROR) from None
 
     async def forget(self, tenant: str) -> None:
         """The tenant is deleted: its turns end, its streams too, and nothing more is written about its workers."""

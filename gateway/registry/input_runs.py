@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from typing import Final
 
 from gateway.errors import GatewayError, NotFound
 from gateway.records import Principal, Run
@@ -29,37 +29,17 @@ _LAST_LOOK_SECONDS: Final = 1.0
 _CANCEL_SECONDS: Final = 0.05
 
 
-class Turns(Protocol):
-    async def open(self, principal: Principal, language: Language, title: str) -> str:
-        """A place for a worker; its name."""
-        ...
-
-    async def begin(self, principal: Principal, place: str, code: str) -> str:
-        """Let an input run; its run's id. Raises `GatewayError` if it cannot be begun."""
-        ...
-
-    async def follow(
-        self, principal: Principal, run_id: str, on_output: OnOutput, on_waiting: OnWaiting, stop: asyncio.Event
-    ) -> Run:
-        """A run to its end. `on_waiting` is told if it comes to wait for an approval."""
-        ...
-
-    async def abandon(self, principal: Principal, place: str) -> None:
-        """Whatever is left of a turn there will not go on."""
-        ...
-
-    async def close(self, principal: Principal, place: str) -> None: ...
-
-
-class SessionTurns:
+class Turns:
     def __init__(self, sessions: Sessions, runs: Runs, submit: Submit | None = None) -> None:
         self._sessions, self._runs, self._submit = sessions, runs, submit
 
     async def open(self, principal: Principal, language: Language, title: str) -> str:
+        """A place for a worker; its name."""
         made = await self._sessions.create(principal, CreateSession(language=language, title=title, durable=True))
         return made.id
 
     async def begin(self, principal: Principal, place: str, code: str) -> str:
+        """Let an input run; its run's id. Raises `GatewayError` if it cannot be begun."""
         if self._submit is not None:
             code = await self._submit(principal, place, code)
         return (await self._runs.start(principal, place, RunBody(code=code))).id
@@ -67,6 +47,7 @@ class SessionTurns:
     async def follow(
         self, principal: Principal, run_id: str, on_output: OnOutput, on_waiting: OnWaiting, stop: asyncio.Event
     ) -> Run:
+        """A run to its end. `on_waiting` is told if it comes to wait for an approval."""
         cancelling = asyncio.create_task(self._cancel_when(principal, run_id, stop))
         try:
             feed = self._runs.watch(principal.tenant, run_id)
@@ -98,6 +79,7 @@ class SessionTurns:
         return run
 
     async def abandon(self, principal: Principal, place: str) -> None:
+        """Whatever is left of a turn there will not go on."""
         with contextlib.suppress(NotFound):
             await self._runs.cancel_all(principal, place)
 

@@ -20,7 +20,7 @@ from gateway.errors import GatewayError
 from gateway.events import Event
 from gateway.records import Principal
 from gateway.registry.input_runs import Turns
-from gateway.registry.transcript_text import describe_problem, describe_run
+from gateway.registry.projections import describe_problem, describe_run
 from gateway.registry.wire import InputRequest
 from gateway.registry.worker_queues import Lane, Lanes, Waiting
 from gateway.registry.worker_records import Book, Said, WaitingTurn, WorkerRecord

@@ -22,12 +22,11 @@ import msgspec
 from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.identifiers import display_hint, local_host_id, local_worker_id
-from gateway.registry.runtime import ARCH, OS, Runtime, rfc3339
+from gateway.registry.runtime import LOOKING, OneHostRuntime, Refusal, describe_abilities, rfc3339
 
 METADATA_BYTES_MAX: Final = 64 << 10
 PODS_MAX: Final = 20_000
 _SETTLED_NS: Final = 2_000_000_000
-_SOURCE: Final = wire.RuntimeSource(kind="local_compatibility", note="a read-only view of local workers' metadata")
 _ACTIONS: Final = [wire.diagnostic("worker_actions_not_implemented", "info", "local workers can be seen, not controlled")]
 _UNAVAILABLE: Final = wire.diagnostic("local_pod_registry_unavailable", "warning", "no directory of local workers is configured")
 _NO_ROOT: Final = wire.diagnostic("local_pod_workspace_root_missing", "warning", "a worker's metadata names no workspace")
@@ -47,13 +46,10 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     resolved_manifest_snapshot: Any = None
 
 
-class _Unreadable(Exception):
-    def __init__(self, said: wire.RuntimeDiagnostic) -> None:
-        self.said = said
-
-
-class LocalRuntime(Runtime):
-    runtime_id = wire.LOCAL_RUNTIME
+class LocalRuntime(OneHostRuntime):
+    runtime_id, label, kind = wire.LOCAL_RUNTIME, "Local Worker runtime", "local_pod"
+    source = wire.RuntimeSource(kind="local_compatibility", note="a read-only view of local workers' metadata")
+    status = "available"
 
     def __init__(self, workspace_id: str, workspace_root: str, data_dir: Path | None, clock_ms: Callable[[], int]) -> None:
         self._host_id = local_host_id(workspace_id)
@@ -62,45 +58,23 @@ class LocalRuntime(Runtime):
         self._names: dict[str, str] = {}
         self._seen: tuple[int, int] | None = None
 
-    async def summary(self, principal: Principal, limit: int) -> wire.RuntimeSummary:
-        hosts = await self.hosts(principal, 1)
-        return wire.RuntimeSummary(
-            runtime_id=self.runtime_id,
-            label="Local Worker runtime",
-            kind="local_pod",
-            status="available",
-            source=_SOURCE,
-            host_ids=[host.host_id for host in hosts.items][:limit],
-            capabilities=self._list_capabilities(limit),
-            diagnostics=hosts.diagnostics,
-        )
-
-    async def hosts(self, principal: Principal, limit: int) -> wire.Listing[wire.HostSummary]:
-        if limit == 0:
-            return wire.Listing(items=[])
-        said = [_UNAVAILABLE] if self._pods is None else []
-        item = wire.HostSummary(
+    def host(self, tenant: str, limit: int) -> wire.HostSummary:
+        is_there = self._pods is not None
+        return wire.HostSummary(
             runtime_id=self.runtime_id,
             host_id=self._host_id,
             label=display_hint(_lexical(self._root).rpartition("/")[2]) or "workspace",
             kind=wire.LOCAL_HOST,
-            status="degraded" if said else "available",
+            status="available" if is_there else "degraded",
             observed_at=rfc3339(self._clock_ms()),
-            capabilities=self._list_capabilities(limit),
-            diagnostics=said,
-        )
-        return wire.Listing(items=[item], diagnostics=said)
-
-    def _list_capabilities(self, limit: int) -> wire.RuntimeCapabilities:
-        is_there = self._pods is not None
-        return wire.RuntimeCapabilities(
-            can_list_workers=is_there,
-            can_get_worker=is_there,
-            local_pod_inspection="available" if is_there else "unavailable",
-            workspace_scope="current_workspace",
-            max_workers=limit,
-            os=OS,
-            arch=ARCH,
+            capabilities=describe_abilities(
+                LOOKING,
+                is_there,
+                limit,
+                local_pod_inspection="available" if is_there else "unavailable",
+                workspace_scope="current_workspace",
+            ),
+            diagnostics=[] if is_there else [_UNAVAILABLE],
         )
 
     async def workers(self, principal: Principal, limit: int, after: str | None = None) -> wire.Listing[wire.WorkerSummary]:
@@ -113,7 +87,7 @@ class LocalRuntime(Runtime):
     def _list(self, pods: Path, limit: int, after: str | None) -> wire.Listing[wire.WorkerSummary]:
         try:
             names = sorted(self._scan(pods).values())
-        except _Unreadable as unreadable:
+        except Refusal as unreadable:
             return wire.Listing(items=[], diagnostics=[unreadable.said])
         if after is not None:
             names = [name for name in names if name > after]
@@ -125,7 +99,7 @@ class LocalRuntime(Runtime):
                 return wire.Listing(items=items, diagnostics=said, next=before)
             try:
                 items.append(self._read(pods, name))
-            except _Unreadable as unreadable:
+            except Refusal as unreadable:
                 if len(said) < wire.MAX_DIAGNOSTICS:
                     said.append(unreadable.said)
             before = name
@@ -140,7 +114,7 @@ class LocalRuntime(Runtime):
         try:
             name = self._scan(pods).get(worker_id)
             return wire.WorkerLookup() if name is None else wire.WorkerLookup(worker=self._read(pods, name))
-        except _Unreadable as unreadable:
+        except Refusal as unreadable:
             return wire.WorkerLookup(diagnostics=[unreadable.said])
 
     def _scan(self, pods: Path) -> dict[str, str]:
@@ -155,9 +129,9 @@ class LocalRuntime(Runtime):
                     if entry.is_dir(follow_symlinks=False) and entry.name.isprintable():
                         names[local_worker_id(entry.name)] = entry.name
                     if len(names) > PODS_MAX:
-                        raise _Unreadable(_unreadable(f"there are more than {PODS_MAX} local workers"))
+                        raise _refuse_registry(f"there are more than {PODS_MAX} local workers")
         except OSError as error:
-            raise _Unreadable(_unreadable(f"local workers could not be listed: {error.strerror}")) from None
+            raise _refuse_registry(f"local workers could not be listed: {error.strerror}") from None
         self._names, self._seen = names, (now.st_ino, now.st_mtime_ns)
         return names
 
@@ -166,16 +140,16 @@ class LocalRuntime(Runtime):
             data = _bound(pods / name)
         except OSError as error:
             message = f"a worker's metadata could not be read: {error.strerror}"
-            raise _Unreadable(wire.diagnostic("local_pod_metadata_unreadable", "warning", message)) from None
+            raise Refusal(wire.diagnostic("local_pod_metadata_unreadable", "warning", message)) from None
         try:
             found = msgspec.json.decode(data, type=Metadata)
         except (msgspec.DecodeError, RecursionError):
             message = "a worker's metadata is not what it should be"
-            raise _Unreadable(wire.diagnostic("local_pod_metadata_invalid", "warning", message)) from None
+            raise Refusal(wire.diagnostic("local_pod_metadata_invalid", "warning", message)) from None
         if found.workspace_root is None:
-            raise _Unreadable(_NO_ROOT)
+            raise Refusal(_NO_ROOT)
         if _lexical(found.workspace_root) != _lexical(self._root):
-            raise _Unreadable(_ELSEWHERE)
+            raise Refusal(_ELSEWHERE)
         return self._worker(name, found)
 
     def _worker(self, name: str, found: Metadata) -> wire.WorkerSummary:
@@ -218,8 +192,8 @@ def _bound(pod: Path) -> bytes:
         os.close(file)
 
 
-def _unreadable(message: str) -> wire.RuntimeDiagnostic:
-    return wire.diagnostic("local_pod_registry_unreadable", "warning", message)
+def _refuse_registry(message: str) -> Refusal:
+    return Refusal(wire.diagnostic("local_pod_registry_unreadable", "warning", message))
 
 
 def _lexical(path: str) -> str:

@@ -27,7 +27,7 @@ from gateway.records import Principal, RegistryEntry
 from gateway.registry.embedded import EmbeddedRuntime
 from gateway.registry.errors import RuntimeBusy, RuntimeTaken
 from gateway.registry.identifiers import check_id
-from gateway.registry.input_runs import SessionTurns, Submit
+from gateway.registry.input_runs import Submit, Turns
 from gateway.registry.local import LocalRuntime
 from gateway.registry.registry import Registry
 from gateway.registry.remote import RemoteRuntime
@@ -175,7 +175,7 @@ def open_registries(
     def connect(tenant: str, spec: RemoteSpec) -> Client:
         return EgressClient(egress, spec.url, _make_token_source(vault, tenant, spec.token.id))
 
-    embedded = EmbeddedRuntime(store, SessionTurns(sessions, runs, submit), clock_ms)
+    embedded = EmbeddedRuntime(store, Turns(sessions, runs, submit), clock_ms)
     return Registries(store, embedded, connect, clock_ms, pods=pods)
 
 

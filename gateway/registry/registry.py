@@ -9,14 +9,13 @@ Does not know: how any runtime works, HTTP, other tenants.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
 from gateway.errors import BadRequest
-from gateway.events import Event
 from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.errors import RuntimeTaken, UnknownHost, UnknownRuntime, UnknownWorker, failed
@@ -24,6 +23,21 @@ from gateway.registry.identifiers import check_id
 from gateway.registry.runtime import Runtime
 
 T = TypeVar("T")
+P = ParamSpec("P")
+Verb = Callable[Concatenate[Any, Principal, str, P], Coroutine[Any, Any, T]]
+
+
+def _at_worker(verb: Verb[P, T]) -> Callable[Concatenate[Any, Principal, str, str, P], Coroutine[Any, Any, T]]:
+    """The verb of the runtime that is named, on a worker that is there."""
+
+    async def call(
+        self: Registry, principal: Principal, runtime_id: str, worker_id: str, /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        await self.worker(principal, runtime_id, worker_id)
+        its_own: Verb[P, T] = getattr(type(self.runtime(runtime_id)), verb.__name__)
+        return await its_own(self.runtime(runtime_id), principal, worker_id, *args, **kwargs)
+
+    return call
 
 
 class Registry:
@@ -55,18 +69,15 @@ class Registry:
 
     async def list_runtimes(self, principal: Principal, limit: int) -> wire.Listing[wire.RuntimeSummary]:
         items = [await runtime.summary(principal, limit) for runtime in list(self._runtimes.values())[:limit]]
-        return _make_listing(items, [said for item in items for said in item.diagnostics])
+        said = [said for item in items for said in item.diagnostics]
+        return wire.Listing(items=items, diagnostics=said[: wire.MAX_DIAGNOSTICS])
 
     async def list_hosts(self, principal: Principal, limit: int) -> wire.Listing[wire.HostSummary]:
-        items: list[wire.HostSummary] = []
-        said: list[wire.RuntimeDiagnostic] = []
-        for runtime in list(self._runtimes.values()):
-            if len(items) >= limit:
-                break
-            found = await runtime.hosts(principal, limit - len(items))
-            items += found.items
-            said += found.diagnostics
-        return _make_listing(items[:limit], said)
+        found = _Found[wire.HostSummary](limit)
+        for runtime in self:
+            if found.room:
+                found.add(await runtime.hosts(principal, found.room))
+        return found.list()
 
     async def list_workers(self, principal: Principal, limit: int) -> wire.Listing[wire.WorkerSummary]:
         return msgspec.structs.replace(await self.page_workers(principal, limit), next=None)
@@ -81,45 +92,40 @@ class Registry:
                 raise BadRequest("INVALID_CURSOR", "the runtime that this page would begin in is gone", "begin at the first page")
             runtimes = runtimes[list(self._runtimes).index(runtime_id) :]
             inner = inner_text or None
-        items: list[wire.WorkerSummary] = []
-        said: list[wire.RuntimeDiagnostic] = []
+        found = _Found[wire.WorkerSummary](limit)
         for runtime in runtimes:
-            if len(items) >= limit:
-                return _make_listing(items, said, f"{runtime.runtime_id}/")
-            found = await runtime.workers(principal, limit - len(items), inner)
-            items += found.items
-            said += found.diagnostics
-            if found.next is not None:
-                return _make_listing(items[:limit], said, f"{runtime.runtime_id}/{found.next}")
+            if not found.room:
+                return found.list(f"{runtime.runtime_id}/")
+            page = found.add(await runtime.workers(principal, found.room, inner))
+            if page.next is not None:
+                return found.list(f"{runtime.runtime_id}/{page.next}")
             inner = None
-        return _make_listing(items[:limit], said)
+        return found.list()
 
     async def runtime_workers(
         self, principal: Principal, runtime_id: str, limit: int, after: str | None = None
     ) -> wire.Listing[wire.WorkerSummary]:
-        found = await self.runtime(runtime_id).workers(principal, limit, after)
-        return _make_listing(found.items[:limit], found.diagnostics, found.next)
+        found = _Found[wire.WorkerSummary](limit)
+        return found.list(found.add(await self.runtime(runtime_id).workers(principal, limit, after)).next)
 
     async def list_workers_for_host(self, principal: Principal, host_id: str, limit: int) -> wire.Listing[wire.WorkerSummary]:
         """As in the original, `limit` workers of a runtime are taken before those of the host are chosen."""
         check_id("host_id", host_id)
-        items: list[wire.WorkerSummary] = []
-        said: list[wire.RuntimeDiagnostic] = []
-        is_found = False
-        for runtime in list(self._runtimes.values()):
+        found, is_there = _Found[wire.WorkerSummary](limit), False
+        for runtime in self:
             hosts = await runtime.hosts(principal, wire.MAX_HOST_SCAN)
-            said += hosts.diagnostics
+            found.said += hosts.diagnostics
             if all(host.host_id != host_id for host in hosts.items):
                 continue
-            is_found = True
-            found = await runtime.workers(principal, limit)
-            said += found.diagnostics
-            items += [worker for worker in found.items if worker.host_id == host_id][: limit - len(items)]
-            if len(items) >= limit:
+            is_there = True
+            page = await runtime.workers(principal, limit)
+            here = [worker for worker in page.items if worker.host_id == host_id]
+            found.add(msgspec.structs.replace(page, items=here))
+            if not found.room:
                 break
-        if not is_found:
+        if not is_there:
             raise UnknownHost(host_id)
-        return _make_listing(items, said)
+        return found.list()
 
     # One worker
 
@@ -135,38 +141,34 @@ class Registry:
                 raise failed(said.code, said.message)
         raise UnknownWorker(runtime_id, worker_id)
 
-    async def _find(self, principal: Principal, runtime_id: str, worker_id: str) -> Runtime:
-        await self.worker(principal, runtime_id, worker_id)
-        return self.runtime(runtime_id)
-
     async def spawn(self, principal: Principal, runtime_id: str, request: wire.SpawnRequest) -> wire.SpawnResult:
         return await self.runtime(runtime_id).spawn(principal, request)
 
-    async def send_input(
-        self, principal: Principal, runtime_id: str, worker_id: str, request: wire.InputRequest
-    ) -> wire.InputResult:
-        return await (await self._find(principal, runtime_id, worker_id)).send_input(principal, worker_id, request)
-
-    async def transcript(self, principal: Principal, runtime_id: str, worker_id: str, start: int, limit: int) -> wire.Transcript:
-        return await (await self._find(principal, runtime_id, worker_id)).transcript(principal, worker_id, start, limit)
-
-    async def stop(
-        self, principal: Principal, runtime_id: str, worker_id: str, request: wire.StopRequest
-    ) -> wire.LifecycleResult:
-        return await (await self._find(principal, runtime_id, worker_id)).stop(principal, worker_id, request)
-
-    async def cancel(self, principal: Principal, runtime_id: str, worker_id: str) -> wire.LifecycleResult:
-        return await (await self._find(principal, runtime_id, worker_id)).cancel(principal, worker_id)
-
-    async def restore(self, principal: Principal, runtime_id: str, worker_id: str) -> wire.LifecycleResult:
-        return await (await self._find(principal, runtime_id, worker_id)).restore(principal, worker_id)
-
-    async def delete(self, principal: Principal, runtime_id: str, worker_id: str) -> wire.LifecycleResult:
-        return await (await self._find(principal, runtime_id, worker_id)).delete(principal, worker_id)
-
-    async def events(self, principal: Principal, runtime_id: str, worker_id: str, after: int) -> AsyncIterator[Event]:
-        return await (await self._find(principal, runtime_id, worker_id)).events(principal, worker_id, after)
+    send_input = _at_worker(Runtime.send_input)
+    transcript = _at_worker(Runtime.transcript)
+    stop = _at_worker(Runtime.stop)
+    cancel = _at_worker(Runtime.cancel)
+    restore = _at_worker(Runtime.restore)
+    delete = _at_worker(Runtime.delete)
+    events = _at_worker(Runtime.events)
 
 
-def _make_listing(items: list[T], said: list[wire.RuntimeDiagnostic], following: str | None = None) -> wire.Listing[T]:
-    return wire.Listing(items=items, diagnostics=said[: wire.MAX_DIAGNOSTICS], next=following)
+class _Found(Generic[T]):
+    """What runtimes have listed so far, within a budget that they share."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._items: list[T] = []
+        self.said: list[wire.RuntimeDiagnostic] = []
+
+    @property
+    def room(self) -> int:
+        return self._limit - len(self._items)
+
+    def add(self, page: wire.Listing[T]) -> wire.Listing[T]:
+        self._items += page.items[: self.room]
+        self.said += page.diagnostics
+        return page
+
+    def list(self, following: str | None = None) -> wire.Listing[T]:
+        return wire.Listing(items=self._items, diagnostics=self.said[: wire.MAX_DIAGNOSTICS], next=following)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -22,14 +22,22 @@ from gateway.events import Event
 from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.errors import UnknownWorker, failed
-from gateway.registry.heartbeats import Heartbeat
 from gateway.registry.identifiers import check_id, display_hint, is_id, remote_host_id
-from gateway.registry.runtime import Runtime, rfc3339
+from gateway.registry.runtime import (
+    CONTROLLING,
+    LOOKING,
+    A,
+    OneHostRuntime,
+    Refusal,
+    answer_refusals,
+    describe_abilities,
+    rfc3339,
+)
 
 BEAT_TIMEOUT_MS: Final = 3_000
+MISSES_MAX: Final = 3
 _FIRST_PAUSE_SECONDS: Final = 0.05
 _LAST_PAUSE_SECONDS: Final = 2.0
-_SOURCE: Final = wire.RuntimeSource(kind="remote_http", note="a runtime of another gateway; where it is stays here")
 _WORDS: Final = {
     "remote_runtime_auth_failed": "the remote runtime did not let us in",
     "remote_runtime_token_missing": "the secret with the token for the remote runtime is not there",
@@ -43,25 +51,50 @@ _WORDS: Final = {
     "remote_runtime_unavailable": "the remote runtime has not been heard of",
 }
 _WARNINGS: Final = ("remote_worker_not_found", "remote_runtime_unsupported", "remote_runtime_http_rejected")
+Health = Literal["available", "degraded", "unavailable"]
 T = TypeVar("T")
-A = TypeVar("A", wire.Transcript, wire.InputResult, wire.LifecycleResult)
 
 
-class _Refused(Exception):
+class _Refused(Refusal):
     def __init__(self, code: str) -> None:
-        super().__init__(code)
+        said = wire.diagnostic(code, "warning" if code in _WARNINGS else "error", _WORDS[code])
+        super().__init__(said, "unsupported" if code == "remote_runtime_unsupported" else "rejected")
         self.code = code
 
-    @property
-    def said(self) -> wire.RuntimeDiagnostic:
-        return wire.diagnostic(self.code, "warning" if self.code in _WARNINGS else "error", _WORDS[self.code])
+
+class Heartbeat:
+    """From when a runtime was last heard of to how much it is to be trusted. Heard of lately and no beat missed since:
+    `available`. A missed beat, or silence for a while: `degraded`. Three missed beats in a row, or long silence: `unavailable`.
+    One beat makes it available again."""
+
+    def __init__(self, clock_ms: Callable[[], int], *, degraded_ms: int = 15_000, unavailable_ms: int = 60_000) -> None:
+        self._clock_ms = clock_ms
+        self._degraded_ms, self._unavailable_ms = degraded_ms, unavailable_ms
+        self._began_ms = clock_ms()
+        self._misses = 0
+        self.last_seen_ms: int | None = None
+
+    def beat(self) -> None:
+        self.last_seen_ms = self._clock_ms()
+        self._misses = 0
+
+    def miss(self) -> None:
+        self._misses += 1
 
     @property
-    def state(self) -> Any:
-        return "unsupported" if self.code == "remote_runtime_unsupported" else "rejected"
+    def health(self) -> Health:
+        silent_ms = self._clock_ms() - (self._began_ms if self.last_seen_ms is None else self.last_seen_ms)
+        if self._misses >= MISSES_MAX or silent_ms >= self._unavailable_ms:
+            return "unavailable"
+        if self._misses or silent_ms >= self._degraded_ms:
+            return "degraded"
+        return "available"
 
 
-class RemoteRuntime(Runtime):
+class RemoteRuntime(OneHostRuntime):
+    kind = "remote_worker_runtime"
+    source = wire.RuntimeSource(kind="remote_http", note="a runtime of another gateway; where it is stays here")
+
     def __init__(
         self,
         runtime_id: str,
@@ -70,14 +103,13 @@ class RemoteRuntime(Runtime):
         *,
         label: str = "",
         target: str = wire.EMBEDDED_RUNTIME,
-        heartbeat: Heartbeat | None = None,
     ) -> None:
         self.runtime_id = check_id("runtime_id", runtime_id)
         self._client, self._clock_ms = client, clock_ms
-        self._label = display_hint(label) or "Remote Worker runtime"
+        self.label = display_hint(label) or "Remote Worker runtime"
         self._base = f"/v1/registry/runtimes/{check_id('runtime_id', target)}"
         self._host_id = remote_host_id(runtime_id)
-        self.heartbeat = heartbeat or Heartbeat(clock_ms)
+        self.heartbeat = Heartbeat(clock_ms)
 
     # Asking
 
@@ -114,54 +146,31 @@ class RemoteRuntime(Runtime):
 
     # Looking
 
-    async def summary(self, principal: Principal, limit: int) -> wire.RuntimeSummary:
-        hosts = await self.hosts(principal, 1)
-        return wire.RuntimeSummary(
-            runtime_id=self.runtime_id,
-            label=self._label,
-            kind="remote_worker_runtime",
-            status=self.heartbeat.health,
-            source=_SOURCE,
-            host_ids=[self._host_id][:limit],
-            capabilities=self._list_capabilities(limit),
-            diagnostics=hosts.diagnostics,
-        )
+    @property
+    def status(self) -> str:
+        return self.heartbeat.health
 
-    async def hosts(self, principal: Principal, limit: int) -> wire.Listing[wire.HostSummary]:
-        if limit == 0:
-            return wire.Listing(items=[])
+    def host(self, tenant: str, limit: int) -> wire.HostSummary:
         health, seen_ms = self.heartbeat.health, self.heartbeat.last_seen_ms
-        said = (
-            [] if health == "available" else [wire.diagnostic("remote_runtime_degraded", "warning", f"the runtime is {health}")]
-        )
-        item = wire.HostSummary(
+        trouble = [wire.diagnostic("remote_runtime_degraded", "warning", f"the runtime is {health}")]
+        return wire.HostSummary(
             runtime_id=self.runtime_id,
             host_id=self._host_id,
-            label=self._label,
+            label=self.label,
             kind=wire.REMOTE_HOST,
             status=health,
             observed_at=rfc3339(self._clock_ms()),
             last_seen_at=None if seen_ms is None else rfc3339(seen_ms),
-            capabilities=self._list_capabilities(limit),
-            diagnostics=said,
-        )
-        return wire.Listing(items=[item], diagnostics=said)
-
-    def _list_capabilities(self, limit: int) -> wire.RuntimeCapabilities:
-        is_there = self.heartbeat.health != "unavailable"
-        return wire.RuntimeCapabilities(
-            can_list_workers=is_there,
-            can_get_worker=is_there,
-            can_spawn_worker=is_there,
-            can_stop_worker=is_there,
-            can_accept_input=is_there,
-            can_stream_events=is_there,
-            can_read_bounded_transcript=is_there,
-            local_pod_inspection="unavailable",
-            workspace_scope="remote_runtime_backend_private",
-            max_workers=limit,
-            os="remote",
-            arch="remote",
+            capabilities=describe_abilities(
+                (*LOOKING, *CONTROLLING),
+                health != "unavailable",
+                limit,
+                local_pod_inspection="unavailable",
+                workspace_scope="remote_runtime_backend_private",
+                os="remote",
+                arch="remote",
+            ),
+            diagnostics=[] if health == "available" else trouble,
         )
 
     async def workers(self, principal: Principal, limit: int, after: str | None = None) -> wire.Listing[wire.WorkerSummary]:
@@ -199,18 +208,9 @@ class RemoteRuntime(Runtime):
             diagnostics=_clean(worker.diagnostics),
         )
 
+    @answer_refusals(wire.Transcript, "start", "limit")
     async def transcript(self, principal: Principal, worker_id: str, start: int, limit: int) -> wire.Transcript:
-        try:
-            found = await self._ask("GET", f"/workers/{worker_id}/transcript?start={start}&limit={limit}", wire.Transcript)
-        except _Refused as refused:
-            return wire.Transcript(
-                state=refused.state,
-                runtime_id=self.runtime_id,
-                worker_id=worker_id,
-                start=start,
-                limit=limit,
-                diagnostics=[refused.said],
-            )
+        found = await self._ask("GET", f"/workers/{worker_id}/transcript?start={start}&limit={limit}", wire.Transcript)
         return self._adopt(found, worker_id)
 
     # Acting
@@ -232,34 +232,28 @@ class RemoteRuntime(Runtime):
             diagnostics=_clean(made.diagnostics),
         )
 
+    @answer_refusals(wire.InputResult)
     async def send_input(self, principal: Principal, worker_id: str, request: wire.InputRequest) -> wire.InputResult:
-        try:
-            done = await self._ask("POST", f"/workers/{worker_id}/input", wire.InputResult, json=request)
-        except _Refused as refused:
-            return wire.InputResult(
-                state=refused.state, runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=[refused.said]
-            )
+        done = await self._ask("POST", f"/workers/{worker_id}/input", wire.InputResult, json=request)
         return self._adopt(done, worker_id)
 
     async def stop(self, principal: Principal, worker_id: str, request: wire.StopRequest) -> wire.LifecycleResult:
-        return await self._change("POST", worker_id, "/stop", request)
+        return await self._change(principal, worker_id, "POST", "/stop", request)
 
     async def cancel(self, principal: Principal, worker_id: str) -> wire.LifecycleResult:
-        return await self._change("POST", worker_id, "/cancel")
+        return await self._change(principal, worker_id, "POST", "/cancel")
 
     async def restore(self, principal: Principal, worker_id: str) -> wire.LifecycleResult:
-        return await self._change("POST", worker_id, "/restore")
+        return await self._change(principal, worker_id, "POST", "/restore")
 
     async def delete(self, principal: Principal, worker_id: str) -> wire.LifecycleResult:
-        return await self._change("DELETE", worker_id, "")
+        return await self._change(principal, worker_id, "DELETE", "")
 
-    async def _change(self, method: str, worker_id: str, verb: str, request: Any = None) -> wire.LifecycleResult:
-        try:
-            done = await self._ask(method, f"/workers/{worker_id}{verb}", wire.LifecycleResult, json=request)
-        except _Refused as refused:
-            return wire.LifecycleResult(
-                state=refused.state, runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=[refused.said]
-            )
+    @answer_refusals(wire.LifecycleResult)
+    async def _change(
+        self, principal: Principal, worker_id: str, method: str, verb: str, request: Any = None
+    ) -> wire.LifecycleResult:
+        done = await self._ask(method, f"/workers/{worker_id}{verb}", wire.LifecycleResult, json=request)
         return self._adopt(done, worker_id)
 
     def _adopt(self, answer: A, worker_id: str) -> A:

@@ -203,13 +203,18 @@ class InputRequest(_Shape, frozen=True, kw_only=True, forbid_unknown_fields=True
     content: str
 
 
-class InputResult(_Shape, frozen=True, kw_only=True):
+class LifecycleResult(_Shape, frozen=True, kw_only=True):
+    """What stop, cancel, restore and delete answer."""
+
     state: State
     runtime_id: str
     worker_id: str
-    transcript_sequence: int | UnsetType = UNSET
     event_id: int | UnsetType = UNSET
     diagnostics: list[RuntimeDiagnostic] = []
+
+
+class InputResult(LifecycleResult, frozen=True, kw_only=True):
+    transcript_sequence: int | UnsetType = UNSET
 
 
 class TranscriptItem(_Shape, frozen=True, kw_only=True):
@@ -234,16 +239,6 @@ class Transcript(_Shape, frozen=True, kw_only=True):
 class StopRequest(_Shape, frozen=True, kw_only=True, forbid_unknown_fields=True):
     mode: StopMode = "graceful"
     reason: Annotated[str, Meta(max_length=500)] | None = None
-
-
-class LifecycleResult(_Shape, frozen=True, kw_only=True):
-    """What stop, cancel, restore and delete answer."""
-
-    state: State
-    runtime_id: str
-    worker_id: str
-    event_id: int | UnsetType = UNSET
-    diagnostics: list[RuntimeDiagnostic] = []
 
 
 class ProxyPoint(_Shape, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -34,6 +34,7 @@ FINGERPRINT, COUNTER = "registry.fingerprint", "registry.counter"
 PAGE_MAX: Final = 256
 _WORKER_ID: Final = re.compile(r"worker-[0-9a-f]{8}")
 Status = Literal["running", "stopped", "cancelled"]
+T = TypeVar("T")
 
 
 class WaitingTurn(Record, frozen=True, kw_only=True):
@@ -109,10 +110,11 @@ class Book:
         self._store, self._clock_ms, self.bounds = store, clock_ms, bounds
 
     async def find(self, tenant: str, worker_id: str) -> WorkerRecord | None:
-        if not _WORKER_ID.fullmatch(worker_id):
-            return None
-        found = await self._store.entry(tenant, WORKER, worker_id)
-        return None if found is None else msgspec.convert(found.body, WorkerRecord)
+        return await self._find(tenant, WORKER, worker_id, WorkerRecord) if _WORKER_ID.fullmatch(worker_id) else None
+
+    async def _find(self, tenant: str, kind: str, name: str, body: type[T]) -> T | None:
+        found = await self._store.entry(tenant, kind, name)
+        return None if found is None else msgspec.convert(found.body, body)
 
     async def page(self, tenant: str, after: str | None, limit: int) -> tuple[list[WorkerRecord], str | None]:
         """By id, which is by age."""
@@ -120,12 +122,10 @@ class Book:
         return [msgspec.convert(entry.body, WorkerRecord) for entry in page.items], page.next
 
     async def counter(self, tenant: str) -> Counter:
-        found = await self._store.entry(tenant, COUNTER, "embedded")
-        return Counter() if found is None else msgspec.convert(found.body, Counter)
+        return await self._find(tenant, COUNTER, "embedded", Counter) or Counter()
 
     async def fingerprint(self, tenant: str, digest: str) -> dict[str, Any] | None:
-        found = await self._store.entry(tenant, FINGERPRINT, digest)
-        return None if found is None else found.body
+        return await self._find(tenant, FINGERPRINT, digest, dict[str, Any])
 
     async def create(
         self, tenant: str, record: WorkerRecord, counter: Counter, request_digest: str, more: Sequence[Change]
@@ -172,8 +172,8 @@ class Book:
             record.next_sequence - first > bounds.items_max or size > bounds.transcript_bytes
         ):
             place = _place(record.worker_id, first)
-            item = await self._store.entry(tenant, ITEM, place)
-            size -= 0 if item is None else len(str(item.body["content"]).encode("utf-8", "replace"))
+            item = await self._find(tenant, ITEM, place, _Item)
+            size -= 0 if item is None else len(item.content.encode("utf-8", "replace"))
             gone.append(DeleteEntry(kind=ITEM, id=place))
             first += 1
         first_event = max(record.first_event, record.next_event - bounds.events_max)
@@ -189,8 +189,8 @@ class Book:
         return [item for item in found if item is not None]
 
     async def _item(self, tenant: str, worker_id: str, sequence: int) -> TranscriptItem | None:
-        found = await self._store.entry(tenant, ITEM, _place(worker_id, sequence))
-        return None if found is None else TranscriptItem(sequence=sequence, **found.body)
+        item = await self._find(tenant, ITEM, _place(worker_id, sequence), _Item)
+        return None if item is None else TranscriptItem(sequence=sequence, **msgspec.structs.asdict(item))
 
     async def events(self, tenant: str, record: WorkerRecord, after: int) -> list[Event]:
         """At most 256 events after a number."""
@@ -200,12 +200,9 @@ class Book:
         return [event for event in found if event is not None]
 
     async def _event(self, tenant: str, worker_id: str, number: int) -> Event | None:
-        found = await self._store.entry(tenant, EVENT, _place(worker_id, number))
-        if found is None:
-            return None
-        event = msgspec.convert(found.body, _Event)
-        if event.sequence is None:
-            return Event(number, event.kind, event.data)
+        event = await self._find(tenant, EVENT, _place(worker_id, number), _Event)
+        if event is None or event.sequence is None:
+            return None if event is None else Event(number, event.kind, event.data)
         item = await self._item(tenant, worker_id, event.sequence)
         data = {"sequence": event.sequence} if item is None else msgspec.to_builtins(item)
         return Event(number, event.kind, data)

@@ -11,14 +11,13 @@ import argparse
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from hatchway.cli.options import add_data, add_parser
-
-if TYPE_CHECKING:
-    from gateway.audit.verification import Verdict
+from hatchway.cli.owner import open_tenants, run_or_complain
+from hatchway.cli.terminal import show_verdict
 
 
 def add_command(commands: Any) -> None:
@@ -42,14 +41,11 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from hatchway.cli.store_access import run_or_complain
-
     return run_or_complain(_verify(options) if options.verb == "verify" else _export(options))
 
 
 async def _verify(options: argparse.Namespace) -> int:
     from gateway.audit.verification import verify, verify_lines
-    from hatchway.cli.store_access import open_tenants
 
     head = _parse_head(options.head)
     path = Path(options.data)
@@ -64,7 +60,7 @@ async def _verify(options: argparse.Namespace) -> int:
         print(msgspec.json.encode({name: msgspec.to_builtins(verdict) for name, verdict in verdicts.items()}).decode())
     else:
         for name, verdict in verdicts.items():
-            _show(name, verdict)
+            show_verdict(msgspec.to_builtins(verdict), f"{name or '(unreadable)'}: ")
         if not verdicts:
             print("there are no records")
     return 0 if all(verdict.ok for verdict in verdicts.values()) else 1
@@ -72,7 +68,6 @@ async def _verify(options: argparse.Namespace) -> int:
 
 async def _export(options: argparse.Namespace) -> int:
     from gateway.audit.verification import export
-    from hatchway.cli.store_access import open_tenants
 
     async with open_tenants(options.data, options.tenant) as (store, tenants):
         with open(options.output, "xb") if options.output else contextlib.nullcontext(sys.stdout.buffer) as file:
@@ -105,11 +100,3 @@ def _parse_head(text: str | None) -> tuple[int, str] | None:
     if not (colon and number.isascii() and number.isdigit()):
         raise BadRequest("INVALID_ARGUMENT", f"--head {text!r} is not N:DIGEST", "copy what `hatchway audit verify` showed")
     return int(number), digest
-
-
-def _show(name: str, verdict: Verdict) -> None:
-    state = "whole" if verdict.ok else "BROKEN"
-    span = f"records {verdict.first} to {verdict.head.partition(':')[0]}" if verdict.records else "no records"
-    print(f"{name or '(unreadable)'}: {state}, {span}, head {verdict.head}")
-    for finding in verdict.findings:
-        print(f"  {finding.problem}: {finding.message}")

@@ -39,7 +39,7 @@ def _build_parsers() -> list[tuple[str, argparse.ArgumentParser]]:
         others.append(("bench", bench_parser()))
     policy = argparse.ArgumentParser()
     add_commands(policy.add_subparsers())
-    modules = (importlib.import_module(module) for module, _ in entry.COMMANDS.values())
+    modules = (importlib.import_module(module) for module in dict.fromkeys(module for module, _ in entry.COMMANDS.values()))
     return [("", entry.build_parser()), ("", entry.build_command_parser(*modules)), ("policy", policy), *others]
 
 

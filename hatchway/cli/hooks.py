@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import dataclasses
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hatchway.cli.host_files import read_bytes
+from hatchway.cli.host_files import read_bytes, read_json, walk
 from hatchway.cli.options import add_many, add_parser
 from hatchway.cli.terminal import show_progress
 from sandbox.errors import RequestError
@@ -75,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
 def _read_specs(path: Path) -> tuple[UserHookSpec, ...]:
     from gateway.hooks.specs import InvalidHooks, check_specs
 
-    raw = _read_json(path)
+    raw = read_json(path)
     try:
         return check_specs(raw if isinstance(raw, list) else [raw])
     except InvalidHooks as invalid:
@@ -86,7 +85,7 @@ def _read_specs(path: Path) -> tuple[UserHookSpec, ...]:
 def _read_event(path: Path) -> Occasion:
     from gateway.hooks.payloads import Occasion
 
-    raw = _read_json(path)
+    raw = read_json(path)
     try:
         return msgspec.convert({"session_id": "test", "data": {}, **raw} if isinstance(raw, dict) else raw, Occasion)
     except msgspec.ValidationError as error:
@@ -99,25 +98,14 @@ def _load_images(specs: tuple[UserHookSpec, ...]) -> None:
         images.get(guest, progress=show_progress)
 
 
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(read_bytes(path))
-    except (ValueError, RecursionError) as error:
-        raise RequestError("INVALID_ARGUMENT", f"{path} is not JSON: {error}") from None
-
-
 def _read_files(folder: str | None) -> FileChanges:
     """A folder's files, as those of a workspace."""
     if folder is None:
         return FileChanges()
-    top = Path(folder)
-    if not top.is_dir():
+    if not Path(folder).is_dir():
         raise RequestError("INVALID_ARGUMENT", f"{folder} is not a folder")
-    written = []
-    for path in sorted(top.rglob("*")):
-        if path.is_file() and not path.is_symlink():
-            written.append(FileEntry(path=f"/{path.relative_to(top)}", data=read_bytes(path)))
-    return FileChanges(written=written)
+    files = [(path, place) for path, place in walk(Path(folder), "") if path.is_file()]
+    return FileChanges(written=[FileEntry(path=place, data=read_bytes(path)) for path, place in files])
 
 
 def _read_programs(folder: Path) -> LoadProgram:

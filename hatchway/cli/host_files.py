@@ -11,6 +11,9 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from sandbox.errors import RequestError
 from sandbox.filesystem.vfs import VfsError
@@ -25,6 +28,15 @@ def read_bytes(file: str | Path) -> bytes:
         return Path(file).read_bytes()
     except OSError as error:
         raise RequestError("INVALID_ARGUMENT", f"cannot read {file}: {error.strerror}") from None
+
+
+def read_json(file: str | Path, kind: Any = Any) -> Any:
+    """A file that is JSON of this kind."""
+    try:
+        return msgspec.json.decode(read_bytes(file), type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        name, what = "standard input" if file == "-" else file, "JSON" if kind is Any else "a JSON object"
+        raise RequestError("INVALID_ARGUMENT", f"{name} is not {what}: {error}") from None
 
 
 def write_bytes(file: str | Path, data: bytes) -> None:

@@ -52,17 +52,8 @@ def run(options: argparse.Namespace) -> int:
     from sandbox.errors import RequestError
 
     try:
-        configuration = load(
-            Path(options.config) if options.config else None,
-            os.environ,
-            data=options.data,
-            database_url=options.database_url,
-            policy=options.policy,
-            host=options.host,
-            port=options.port,
-            workers=options.workers,
-        )
-        return uvloop.run(serve(configuration))
+        given = {name: getattr(options, name) for name in ("data", "database_url", "policy", "host", "port", "workers")}
+        return uvloop.run(serve(load(Path(options.config) if options.config else None, os.environ, **given)))
     except ConfigurationError as error:
         raise RequestError("INVALID_ARGUMENT", str(error), error.hint) from None
     except GatewayError as error:

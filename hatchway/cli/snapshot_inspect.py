@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hatchway.cli.terminal import printable, say
+from hatchway.cli.terminal import say, show_facts
 from sandbox.encoding.sealing import local_keys, open_seal
 from sandbox.engine.memory import PAGE_BYTES
 from sandbox.snapshots.file_tree import FileRecord, sizes_of_files
@@ -112,15 +112,8 @@ def read_recording_facts(recording: Recording) -> dict[str, Any]:
 def show(facts: dict[str, Any], as_json: bool) -> None:
     if as_json:
         say(msgspec.json.encode(facts).decode())
-        return
-    for name, value in facts.items():
-        if isinstance(value, dict):
-            print(f"{name}:")
-            for key, item in value.items():
-                shown = ", ".join(f"{k} {v}" for k, v in item.items()) if isinstance(item, dict) else item
-                print(f"  {printable(key):28} {printable(str(shown))}")
-        elif value not in (None, "", []):
-            print(f"{name:14} {printable(', '.join(value) if isinstance(value, list) else str(value))}")
+    else:
+        show_facts(facts)
 
 
 def format_size(count: int) -> str:

@@ -117,6 +117,14 @@ def _is_time(column: str) -> bool:
     return column == "at" or column.endswith("_at")
 
 
+def show_verdict(found: Mapping[str, Any], name: str = "") -> None:
+    """About an audit log."""
+    span = f"records {found['first']} to {found['head'].partition(':')[0]}" if found["records"] else "no records"
+    print(f"{name}{'BROKEN' if found['findings'] else 'whole'}, {span}, head {found['head']}")
+    for finding in found["findings"]:
+        print(f"  {finding['problem']}: {printable(finding['message'])}")
+
+
 def show_differences(found: Mapping[str, Any]) -> None:
     """Between two snapshots."""
     groups = [("file", found["files"]), *((f"{name} variable", change) for name, change in found["variables"].items())]

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
 from hatchway.client import operations, requests, url_paths
-from hatchway.client.awaitable import Coming
 from hatchway.client.operations import request
 from hatchway.client.requests import (
     ApprovalInfo,
@@ -41,6 +41,7 @@ from sandbox.wire import Language, RunResult, SessionLimits
 OnOutput = Callable[[int, bytes], None]
 """Told 0 for standard output or 1 for standard error, and what was written, as `Sandbox.run` tells it."""
 T = TypeVar("T")
+S = TypeVar("S", bound=AbstractAsyncContextManager[Any])
 
 
 class RunOptions(TypedDict, total=False):
@@ -83,10 +84,46 @@ def _spell_language(options: Mapping[str, Any]) -> Mapping[str, Any]:
     return options if language is None else {**options, "language": parse_language(language).value}
 
 
+class Connection(TypedDict, total=False):
+    """Options of the clients. `tenant` is whose things an admin asks about (HATCHWAY_TENANT; others have one tenant). `verify`
+    names the authorities whose certificates are believed, `cert` the certificate to show (`hatchway.client.tls`)."""
+
+    tenant: str | None
+    timeout_seconds: float
+    verify: Verify
+    cert: Cert
+
+
+class Coming(Coroutine[Any, Any, S]):
+    """A session on its way: `await client.sandbox()`, or `async with client.sandbox() as box`, which deletes it at the end. It
+    is a coroutine in every other way, so tasks can be made of it; nothing is asked before it is awaited."""
+
+    def __init__(self, made: Coroutine[Any, Any, S]) -> None:
+        self._made = made
+
+    def __await__(self) -> Generator[Any, Any, S]:
+        return self._made.__await__()
+
+    def send(self, value: Any) -> Any:
+        return self._made.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._made.throw(*error)
+
+    def close(self) -> None:
+        self._made.close()
+
+    async def __aenter__(self) -> S:
+        self._entered = await self._made
+        await self._entered.__aenter__()
+        return self._entered
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        return await self._entered.__aexit__(*error)
+
+
 class AsyncClient:
-    """A connection to a gateway. Without arguments: HATCHWAY_URL and HATCHWAY_TOKEN. `tenant` is whose things an admin asks about
-    (HATCHWAY_TENANT; others have one tenant). `verify` names the authorities whose certificates are believed, `cert` the
-    certificate to show (`hatchway.client.tls`)."""
+    """A connection to a gateway. Without arguments: HATCHWAY_URL and HATCHWAY_TOKEN. The options are those of `Connection`."""
 
     _sleep: Callable[[float], Coroutine[Any, Any, None]] = staticmethod(asyncio.sleep)
 

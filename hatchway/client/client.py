@@ -15,10 +15,9 @@ from __future__ import annotations
 
 from typing import Any, Self, Unpack, overload
 
-from hatchway.client.async_client import AsyncClient, AsyncRemoteFiles, AsyncRemoteSandbox, SessionOptions
+from hatchway.client.async_client import AsyncClient, AsyncRemoteFiles, AsyncRemoteSandbox, Connection, SessionOptions
 from hatchway.client.blocking import BlockingHttp, finish, make_blocking, make_iterator, sleep
 from hatchway.client.requests import RunInfo
-from hatchway.client.tls import Cert, Verify
 from sandbox.wire import Language
 
 
@@ -30,21 +29,10 @@ class _Core(AsyncClient):
 
 
 class Client:
-    """A connection to a gateway. Without arguments: HATCHWAY_URL and HATCHWAY_TOKEN. `tenant` is whose things an admin asks about
-    (HATCHWAY_TENANT; others have one tenant). `verify` names the authorities whose certificates are believed, `cert` the
-    certificate to show (`hatchway.client.tls`)."""
+    """A connection to a gateway. Without arguments: HATCHWAY_URL and HATCHWAY_TOKEN. The options are those of `Connection`."""
 
-    def __init__(
-        self,
-        url: str | None = None,
-        token: str | None = None,
-        *,
-        tenant: str | None = None,
-        timeout_seconds: float = 130.0,
-        verify: Verify = None,
-        cert: Cert = None,
-    ) -> None:
-        self._core = _Core(url, token, tenant=tenant, timeout_seconds=timeout_seconds, verify=verify, cert=cert)
+    def __init__(self, url: str | None = None, token: str | None = None, **options: Unpack[Connection]) -> None:
+        self._core = _Core(url, token, **options)
         self.url = self._core.url
 
     ask = make_blocking(AsyncClient.ask)

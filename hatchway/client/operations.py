@@ -10,10 +10,8 @@ before anything is sent.
 from __future__ import annotations
 
 import functools
-import re
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -25,8 +23,7 @@ from sandbox.errors import RequestError
 
 Kind = Literal["text", "number", "count", "flag", "texts", "object", "bytes", "sources", "attributes", "id", "any"]
 PAGE_MAX: Final = 200
-_PLACE: Final = re.compile(r"\{(\w+)(\.\.\.)?\}")
-_FIELD: Final = re.compile(r"(?P<kind>[^!= ]+)(?P<required>!)?(?:=(?P<default>\S+))?(?: (?P<about>.*))?")
+TABLE: Final = Path(__file__).with_name("operations.json")
 _TYPES: Final[dict[Kind, tuple[type, ...]]] = {
     "text": (str,),
     "number": (int,),
@@ -41,8 +38,7 @@ _TYPES: Final[dict[Kind, tuple[type, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True, omit_defaults=True):
     """What an operation is told. `at` is its name in the path, the query or the body, with dots for objects in objects; a body
     that is only this field is `at` "*". A count is how many items of a list are wanted; an id is made if none is given. A word
     stands on the command line without an option; `option` is its option there, if not its name. `stated` is the default that the
@@ -61,8 +57,7 @@ class Field:
     option: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     """`columns` are what is shown of each item of a list; `fixed` is what its body always has."""
 
     name: str
@@ -70,38 +65,17 @@ class Operation:
     method: str
     path: str
     answers: Literal["one", "list", "nothing", "bytes", "events"]
-    fields: tuple[Field, ...]
+    fields: tuple[Field, ...] = ()
     has_body: bool = False
     columns: tuple[str, ...] = ()
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = {}
 
 
 @functools.cache
 def api_operations() -> dict[str, Operation]:
     """Every operation of the gateway, by its name in OpenAPI."""
-    rows = msgspec.json.decode(Path(__file__).with_name("operations.json").read_bytes())
-    return {row["name"]: _read_row(row) for row in rows}
-
-
-def _read_row(row: dict[str, Any]) -> Operation:
-    body = row.get("body")
-    fields = [Field(found[1], found[1], "path", is_required=True, is_word=True) for found in _PLACE.finditer(row["path"])]
-    if isinstance(body, str):
-        fields.append(Field("file", "*", "body", "bytes" if body == "bytes" else "object", is_required=True, is_word=True))
-    fields += (_read_field(name, told, "query") for name, told in row.get("query", {}).items())
-    fields += (_read_field(name, told, "body") for name, told in (body.items() if isinstance(body, dict) else ()))
-    return Operation(
-        row["name"], row["about"], row["method"], row["path"], row["answers"], tuple(fields), body not in (None, "bytes")
-    )
-
-
-def _read_field(name: str, told: str, place: Literal["query", "body"]) -> Field:
-    found = _FIELD.fullmatch(told)
-    assert found is not None, told
-    kind: Any = found["kind"]
-    choices = tuple(kind.split("|")) if "|" in kind else ()
-    required, about, stated = bool(found["required"]), found["about"] or "", found["default"] or ""
-    return Field(name, name, place, "text" if choices else kind, about, required, stated=stated, choices=choices)
+    rows = msgspec.json.decode(TABLE.read_bytes(), type=list[Operation])
+    return {row.name: row for row in rows}
 
 
 def request(name: str, /, *, kind: Any = None, once: bool = False, **arguments: Any) -> Ask:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from hatchway.client.operations import Field, Kind, Operation, api_operations
 from sandbox.errors import RequestError

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from hatchway.cli.terminal import printable, render_cell, show_differences, show_facts, show_table
+from hatchway.cli.terminal import printable, render_cell, show_differences, show_facts, show_table, show_verdict
 from hatchway.client.client import Client
 from hatchway.client.operations import Operation
 from hatchway.client.requests import Refused
@@ -102,13 +102,6 @@ def _show_token(answer: Answer, options: argparse.Namespace) -> None:
     print(answer["secret"])
 
 
-def _show_verdict(answer: Answer, options: argparse.Namespace) -> None:
-    span = f"records {answer['first']} to {answer['head'].partition(':')[0]}" if answer["records"] else "no records"
-    print(f"{'BROKEN' if answer['findings'] else 'whole'}, {span}, head {answer['head']}")
-    for item in answer["findings"]:
-        print(f"  {item['problem']}: {printable(item['message'])}")
-
-
 def _show_runners(answer: Answer, options: argparse.Namespace) -> None:
     abilities = [
         {"id": item["id"], "can": [name for name, able in item["capabilities"].items() if able is True]}
@@ -160,7 +153,7 @@ SHOWN: Final[dict[str, Callable[[Answer, argparse.Namespace], None]]] = {
     "hooks muted": lambda answer, options: print("\n".join(map(printable, answer["patterns"])) or "none"),
     "hooks mute": lambda answer, options: print("\n".join(map(printable, answer["patterns"])) or "none"),
     "snapshots diff": lambda answer, options: show_differences(answer),
-    "audit verify": _show_verdict,
+    "audit verify": lambda answer, options: show_verdict(answer),
     "runners list": _show_runners,
     "runners run": _show_command,
     "workers spawn": _show_spawned,

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hatchway.cli.host_files import read_bytes, write_bytes
+from hatchway.cli.host_files import read_bytes, read_json, write_bytes
 from hatchway.cli.options import parse_count
 from hatchway.cli.program import parse_pair
 from hatchway.cli.terminal import show_facts, show_table
@@ -114,7 +114,7 @@ def _read_arguments(operation: Operation, options: argparse.Namespace) -> dict[s
         elif param.kind == "bytes":
             found[param.name] = read_bytes(value)
         elif param.kind == "object":
-            found[param.name] = _read_object(value)
+            found[param.name] = read_json(value, dict[str, Any])
         else:
             found[param.name] = parse_pair(param.name, f"={value}", "")[1] if param.kind == "any" else value
     return found
@@ -135,14 +135,6 @@ def _read_attributes(operation: Operation, options: argparse.Namespace, param: F
             except PolicyError as error:
                 raise RequestError("INVALID_ARGUMENT", str(error)) from None
     return dict(parse_pair(param.option or "FIELD=VALUE", pair, "plan=team") for pair in pairs)
-
-
-def _read_object(file: str) -> dict[str, Any]:
-    try:
-        return msgspec.json.decode(read_bytes(file), type=dict[str, Any])
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        name = "standard input" if file == "-" else file
-        raise RequestError("INVALID_ARGUMENT", f"{name} is not a JSON object: {error}") from None
 
 
 def _write(to: str, data: bytes, operation: Operation) -> int:

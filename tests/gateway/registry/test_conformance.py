@@ -19,7 +19,7 @@ from gateway.egress.peer_gateway import EgressClient
 from gateway.registry.embedded import EmbeddedRuntime
 from gateway.registry.errors import CapabilityUnsupported, InvalidIdentifier, UnknownRuntime, UnknownWorker
 from gateway.registry.identifiers import check_id
-from gateway.registry.input_runs import SessionTurns
+from gateway.registry.input_runs import Turns
 from gateway.registry.local import LocalRuntime
 from gateway.registry.registry import Registry
 from gateway.registry.remote import RemoteRuntime
@@ -76,12 +76,12 @@ async def room(kind: str, folder: Path, other: Gate) -> AsyncIterator[Room]:
         else:
             if kind == "embedded":
                 house = await stack.enter_async_context(housed())
-                runtime = EmbeddedRuntime(house.store, SessionTurns(house.sessions, house.runs), now_ms)
+                runtime = EmbeddedRuntime(house.store, Turns(house.sessions, house.runs), now_ms)
+                stack.push_async_callback(runtime.close)
                 forbidden = ("/workspace", "metadata.json", "session", "socket", "token", "credential", "provider")
             else:
                 runtime = remote_of(other)
                 forbidden = (other.url, other.url.removeprefix("http://"), other.token, "session", "credential", str(other.data))
-            stack.push_async_callback(runtime.close)
             made = await runtime.spawn(ANN, SPAWN)
             assert made.worker is not msgspec.UNSET, made
             worker_id = made.worker.worker_id

@@ -16,7 +16,7 @@ from gateway.errors import BadRequest, Forbidden
 from gateway.events import Event
 from gateway.records import Principal
 from gateway.registry.embedded import EmbeddedRuntime
-from gateway.registry.input_runs import SessionTurns
+from gateway.registry.input_runs import Turns
 from gateway.registry.registry import Registry
 from gateway.registry.wire import (
     InputRequest,
@@ -41,7 +41,7 @@ SPAWN = SpawnRequest(
 
 
 def runtime_in(house: House, **options: Any) -> EmbeddedRuntime:
-    return EmbeddedRuntime(house.store, SessionTurns(house.sessions, house.runs), now_ms, **options)
+    return EmbeddedRuntime(house.store, Turns(house.sessions, house.runs), now_ms, **options)
 
 
 @contextlib.asynccontextmanager

@@ -10,8 +10,8 @@ import pytest
 from gateway.errors import BadRequest
 from gateway.records import Principal
 from gateway.registry.errors import InvalidIdentifier, OperationFailed, RuntimeTaken, UnknownHost, UnknownRuntime, UnknownWorker
-from gateway.registry.heartbeats import Heartbeat
 from gateway.registry.registry import Registry
+from gateway.registry.remote import Heartbeat
 from gateway.registry.wire import InputRequest, RunAccepted, SpawnRequest, StopRequest, WorkspaceCompanion, diagnostic
 from tests.gateway.registry.shelf import Shelf
 

@@ -183,7 +183,7 @@ def test_what_if_an_answer_of_a_call_had_been_another(capsys: pytest.CaptureFixt
         (tmp_path / "run.rec").write_bytes(box.recording.seal())
     path = str(tmp_path / "run.rec")
     shown = run(capsys, "snapshot", "inspect", path)
-    assert "0                            ask(['may I?'], {}) -> {'value': 'yes'}" in shown
+    assert "0  ask(['may I?'], {}) -> {'value': 'yes'}" in shown
     said = run(capsys, "snapshot", "replay", path, "--answer", '0="no"')
     assert "the answer was no" in said and "what would have happened" in said
 
