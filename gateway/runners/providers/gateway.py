@@ -12,19 +12,15 @@ import asyncio
 import contextlib
 import tarfile
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import quote
 
-import msgspec
-
-from gateway.egress import Egress
 from gateway.egress.peer_gateway import ANSWER_BYTES_MAX, REQUEST_BYTES_MAX, Client, EgressClient, Reply, Unreachable
 from gateway.runners import errors, wire
-from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Blobs, MemoryBlobs, Permitted, repack
-from gateway.runners.bindings import check_binding, seen_from
+from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Permitted, repack
+from gateway.runners.bindings import WORKSPACE, seen_from
 from gateway.runners.command_output import STDERR, STDOUT, Output
-from gateway.runners.interface import Ending, Provider, RunnerSession, read_config, taking_turn
-from gateway.runners.manifests import check_manifest
+from gateway.runners.interface import Ending, Provider, RunnerSession, Supplies, taking_turn
 from gateway.runners.providers.command_lines import NO_RESULT, Program, dropped_bytes, parse, preparation
 from gateway.runners.providers.gateway_answers import (
     ask,
@@ -35,49 +31,39 @@ from gateway.runners.providers.gateway_answers import (
     read_id,
     translate_refusal,
 )
-from gateway.runners.secret_refs import SecretResolver, check_config, reference
+from gateway.runners.secret_refs import NoSecrets, reference
 from sandbox.languages import LANGUAGE_OF_COMMAND
 
-WORKSPACE = "/workspace"
-_KEYS = ("gateway", "url", "token", "language", "limits", "durable")
 _FIRST_LOOK_SECONDS, _LAST_LOOK_SECONDS = 0.005, 1.0
 _STREAMS = {"stdout": STDOUT, "stderr": STDERR}
 
 
-class Hatchway(Provider):
+class Hatchway(Provider["HatchwaySession"]):
     id = "hatchway"
+    config_keys = ("gateway", "url", "token", "language", "limits", "durable")
     outlives_gateway = True
     capabilities = wire.RunnerCapabilities(
         command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
         artifact_export=True, detachable=True, streaming=True,
     )  # fmt: skip
 
-    def __init__(
-        self,
-        *,
-        http: Egress | None = None,
-        secrets: SecretResolver | None = None,
-        clients: Mapping[str, Client] | None = None,
-        blobs: Blobs | None = None,
-    ) -> None:
+    def __init__(self, *, clients: Mapping[str, Client] | None = None, **supplies: Unpack[Supplies]) -> None:
         """`clients` are gateways the operator knows by name (`config.gateway`); others are named by `config.url`."""
-        self._http, self._secrets, self._clients = http, secrets, dict(clients or {})
-        self.blobs = blobs or MemoryBlobs()
-        self._sessions: dict[str, HatchwaySession] = {}
+        super().__init__(**supplies)
+        self._clients = dict(clients or {})
 
     @property
     def setup_hint(self) -> str | None:
-        return None if self._clients or (self._http and self._secrets) else "hatchway needs an HTTP client and a vault"
+        reaches = self.http is not None and not isinstance(self.secrets, NoSecrets)
+        return None if self._clients or reaches else "hatchway needs an HTTP client and a vault"
 
-    def validate_destination(self, destination: wire.Destination) -> None:
-        check_config(destination.config)
-        check_manifest(destination, self.capabilities)
+    def _validate(self, destination: wire.Destination) -> None:
         if destination.default_manifest.entries:
             raise errors.unsupported("manifest entries are not supported by provider hatchway")
         self._client(destination)
 
     def _client(self, destination: wire.Destination) -> Client:
-        config = read_config(destination, *_KEYS)
+        config = self.read_config(destination)
         known = config.get("gateway")
         if known is not None:
             if not isinstance(known, str) or known not in self._clients:
@@ -86,38 +72,30 @@ class Hatchway(Provider):
         url, token = config.get("url"), reference(config, "token")
         if not isinstance(url, str) or not url.startswith(("https://", "http://")) or token is None:
             raise errors.invalid("config.url and config.token (by reference) are required")
-        if self._http is None or self._secrets is None:
+        if self.http is None or self.setup_hint:
             raise errors.unavailable("this gateway is not set up to reach others", self.setup_hint)
-        secrets = self._secrets
 
         async def reveal() -> str:
-            return (await secrets.resolve(token)).decode("ascii", "replace").strip()
+            return (await self.secrets.resolve(token)).decode("ascii", "replace").strip()
 
         return EgressClient(
-            self._http,
+            self.http,
             url,
             reveal,
             answer_bytes_max=MAX_ARTIFACT_BYTES + ANSWER_BYTES_MAX,
             request_bytes_max=wire.MAX_FILE_BYTES + REQUEST_BYTES_MAX,
         )
 
-    async def create(self, destination: wire.Destination, binding: wire.Binding | None = None) -> HatchwaySession:
-        self.validate_destination(destination)
-        config = read_config(destination, *_KEYS)
+    async def _make(self, destination: wire.Destination, binding: wire.Binding | None) -> HatchwaySession:
+        top, config = _choose_workspace(binding), self.read_config(destination)
         body = {key: config[key] for key in ("language", "limits", "durable") if key in config}
         client = self._client(destination)
         made = read_answer(await ask(client, "POST", "/v1/sessions", json=body), "session")
-        return self._open(destination, binding, client, read_id(made))
+        return HatchwaySession(self, destination, read_id(made), client, top)
 
-    def _open(
-        self, destination: wire.Destination, binding: wire.Binding | None, client: Client, remote_id: str
-    ) -> HatchwaySession:
-        if binding is not None:
-            check_binding(binding)
-            if seen_from(WORKSPACE, binding.workspace) is None:
-                raise errors.outside(binding.workspace, WORKSPACE)
-        session = HatchwaySession(self, destination, remote_id, client, binding)
-        self._sessions[session.id] = session
+    def _adopt(self, destination: wire.Destination, binding: wire.Binding | None, client: Client, name: str) -> HatchwaySession:
+        session = HatchwaySession(self, destination, name, client, _choose_workspace(binding))
+        self.sessions[session.id] = session
         return session
 
     async def resume(
@@ -130,18 +108,15 @@ class Hatchway(Provider):
         reply = await ask(client, "GET", f"/v1/sessions/{encode_segment(state.session_id)}")
         if reply.status != 404:
             read_answer(reply, state.session_id)
-            session = self._sessions.get(state.session_id)
-            if session is not None and not session.is_closed:
-                return session
-            return self._open(destination, binding, client, state.session_id)
-        self._sessions.pop(state.session_id, None)
+            return self._find(state) or self._adopt(destination, binding, client, state.session_id)
+        self.sessions.pop(state.session_id, None)
         if state.snapshot is None or state.snapshot.provider_id != self.id:
             raise errors.stale(state.session_id)
         target = f"/v1/snapshots/{encode_segment(state.snapshot.snapshot_id)}/restore"
         reply = await ask(client, "POST", target, json={})
         if reply.status == 404:
             raise errors.stale(state.session_id)
-        return self._open(destination, binding, client, read_id(read_answer(reply, "snapshot")))
+        return self._adopt(destination, binding, client, read_id(read_answer(reply, "snapshot")))
 
     async def discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
         client = self._client(destination)
@@ -153,26 +128,22 @@ class Hatchway(Provider):
             if reply.status not in (404, 410):
                 read_answer(reply, path)
 
-    async def close(self) -> None:
-        for session in list(self._sessions.values()):
-            await session.close()
+
+def _choose_workspace(binding: wire.Binding | None) -> str:
+    if binding is None:
+        return WORKSPACE
+    if seen_from(WORKSPACE, binding.workspace) is None:
+        raise errors.outside(binding.workspace, WORKSPACE)
+    return binding.workspace
 
 
 class HatchwaySession(RunnerSession):
     provider: Hatchway
 
-    def __init__(
-        self, provider: Hatchway, destination: wire.Destination, session_id: str, client: Client, binding: wire.Binding | None
-    ) -> None:
+    def __init__(self, provider: Hatchway, destination: wire.Destination, session_id: str, client: Client, top: str) -> None:
         super().__init__(provider, destination, session_id)
-        self._client = client
-        self._top = binding.workspace if binding is not None else WORKSPACE
+        self._client, self._top = client, top
         self._turn = asyncio.Lock()
-        self._snapshot: wire.SnapshotRef | None = None
-
-    @property
-    def state(self) -> wire.SessionState:
-        return msgspec.structs.replace(super().state, snapshot=self._snapshot)
 
     def _inside(self, path: str) -> str:
         """A caller's path, absolute. The other gateway resolves links, and never leaves its own session."""
@@ -191,7 +162,7 @@ class HatchwaySession(RunnerSession):
         reply = await ask(self._client, method, f"/v1/sessions/{encode_segment(self.id)}{path}", **fields)
         if reply.status == 404 and read_code(reply) == "SESSION_NOT_FOUND":
             self.is_closed = True  # it was deleted there: the next use makes a fresh one
-            self.provider._sessions.pop(self.id, None)
+            self.provider.sessions.pop(self.id, None)
             raise errors.stale(self.id)
         if reply.status >= 400:
             raise translate_refusal(reply.status, what)
@@ -258,22 +229,17 @@ class HatchwaySession(RunnerSession):
     async def _wait_for_end(self, run_path: str, ending: Ending, following: asyncio.Task[None]) -> dict[str, Any]:
         """The run when it has ended or waits. It is looked at when its events end, and now and then while they come."""
         pause_seconds = _FIRST_LOOK_SECONDS
-        asked = asyncio.ensure_future(ending.event.wait())
-        try:
-            while True:
-                waiting: list[asyncio.Future[Any]] = [task for task in (asked, following) if not task.done()]
-                if waiting and not ending.event.is_set():
-                    await asyncio.wait(waiting, timeout=_LAST_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-                else:
-                    await asyncio.sleep(pause_seconds)
-                    pause_seconds = min(2 * pause_seconds, _LAST_LOOK_SECONDS)
-                if ending.event.is_set():
-                    await ask(self._client, "POST", f"{run_path}/cancel")
-                seen = read_answer(await ask(self._client, "GET", run_path), "run")
-                if read_field(seen, "state") in ("finished", "waiting"):
-                    return dict(seen)
-        finally:
-            asked.cancel()
+        while True:
+            if not ending.event.is_set():
+                await ending.wait_or(*([] if following.done() else [following]), seconds=_LAST_LOOK_SECONDS)
+            else:
+                await asyncio.sleep(pause_seconds)
+                pause_seconds = min(2 * pause_seconds, _LAST_LOOK_SECONDS)
+            if ending.event.is_set():
+                await ask(self._client, "POST", f"{run_path}/cancel")
+            seen = read_answer(await ask(self._client, "GET", run_path), "run")
+            if read_field(seen, "state") in ("finished", "waiting"):
+                return dict(seen)
 
     async def _read(self, path: str) -> bytes:
         return (await self._ask("GET", f"/files{quote(self._inside(path))}", path)).body
@@ -295,6 +261,5 @@ class HatchwaySession(RunnerSession):
         return self._snapshot
 
     async def _close(self) -> None:
-        self.provider._sessions.pop(self.id, None)
         if not self.is_detached:
             await ask(self._client, "DELETE", f"/v1/sessions/{encode_segment(self.id)}")
