@@ -28,9 +28,8 @@ from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything,
 from gateway.runners.bindings import check_binding
 from gateway.runners.command_output import STDERR, STDOUT, OnOutput, Output
 from gateway.runners.errors import busy, in_use, invalid, path_required, paused, stale, too_large, unknown, unsupported
-from gateway.runners.exposures import Exposures
-from gateway.runners.manifests import Seed, check_manifest, read_entries
-from gateway.runners.mounts import StoreMount
+from gateway.runners.manifests import Seed, StoreMount, check_manifest, read_entries
+from gateway.runners.preview_tickets import Exposures
 from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config
 from sandbox.encoding.sealing import LOCAL_TENANT
 

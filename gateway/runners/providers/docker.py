@@ -28,8 +28,7 @@ from gateway.runners.bindings import WORKSPACE, Root, Roots, refusal, seen_from
 from gateway.runners.command_output import STDOUT, Output
 from gateway.runners.errors import invalid, outside, path_required, stale, unavailable, unsupported
 from gateway.runners.interface import MAX_COMMANDS, Ending, Provider, RunnerSession, Supplies
-from gateway.runners.manifests import check_manifest, place_mounts
-from gateway.runners.mounts import volume_folder, volumes_folder
+from gateway.runners.manifests import check_manifest, place_mounts, volume_folder, volumes_folder
 from gateway.runners.providers.docker_api import Engine
 
 SOCKET = "/var/run/docker.sock"

@@ -3,7 +3,8 @@
 Rules: the other gateway is reached through `Client`, which knows its address and token; neither is in a session's state or
 in an error. Commands become runs there (`gateway.runners.providers.command_lines` says how), under its policy and its
 limits. A session of another gateway keeps the variables of its interpreters; the working directory is set again for each
-command.
+command. THREAT[TM-RUN-LEAK]: its words are not repeated; they may name things of that gateway. An id becomes one segment of a
+path, whole; `.` and `..`, which would name something else, are no ids.
 """
 
 from __future__ import annotations
@@ -15,27 +16,25 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 from urllib.parse import quote
 
+import msgspec
+
 from gateway.egress.peer_gateway import ANSWER_BYTES_MAX, REQUEST_BYTES_MAX, Client, EgressClient, Reply, Unreachable
+from gateway.errors import Forbidden, GatewayError
 from gateway.runners import errors, wire
 from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Permitted, repack
 from gateway.runners.bindings import WORKSPACE, seen_from
 from gateway.runners.command_output import STDERR, STDOUT, Output
 from gateway.runners.interface import Ending, Provider, RunnerSession, Supplies, taking_turn
 from gateway.runners.providers.command_lines import NO_RESULT, Program, dropped_bytes, parse, preparation
-from gateway.runners.providers.gateway_answers import (
-    ask,
-    encode_segment,
-    read_answer,
-    read_code,
-    read_field,
-    read_id,
-    translate_refusal,
-)
 from gateway.runners.secret_refs import NoSecrets, reference
 from sandbox.languages import LANGUAGE_OF_COMMAND
 
 _FIRST_LOOK_SECONDS, _LAST_LOOK_SECONDS = 0.005, 1.0
 _STREAMS = {"stdout": STDOUT, "stderr": STDERR}
+_TIMEOUT_MS = 30_000
+"""A snapshot, an archive or a large file takes longer than most answers."""
+_VERBS = ("run", "snapshot", "session")
+_NOT_IDS = ("", ".", "..")
 
 
 class Hatchway(Provider["HatchwaySession"]):
@@ -90,8 +89,8 @@ class Hatchway(Provider["HatchwaySession"]):
         top, config = _choose_workspace(binding), self.read_config(destination)
         body = {key: config[key] for key in ("language", "limits", "durable") if key in config}
         client = self._client(destination)
-        made = read_answer(await ask(client, "POST", "/v1/sessions", json=body), "session")
-        return HatchwaySession(self, destination, read_id(made), client, top)
+        made = _read_answer(await _ask(client, "POST", "/v1/sessions", json=body), "session")
+        return HatchwaySession(self, destination, _read_id(made), client, top)
 
     def _adopt(self, destination: wire.Destination, binding: wire.Binding | None, client: Client, name: str) -> HatchwaySession:
         session = HatchwaySession(self, destination, name, client, _choose_workspace(binding))
@@ -105,28 +104,28 @@ class Hatchway(Provider["HatchwaySession"]):
         if state.destination_id != destination.id:
             raise errors.stale(state.session_id)
         client = self._client(destination)
-        reply = await ask(client, "GET", f"/v1/sessions/{encode_segment(state.session_id)}")
+        reply = await _ask(client, "GET", f"/v1/sessions/{_encode_segment(state.session_id)}")
         if reply.status != 404:
-            read_answer(reply, state.session_id)
+            _read_answer(reply, state.session_id)
             return self._find(state) or self._adopt(destination, binding, client, state.session_id)
         self.sessions.pop(state.session_id, None)
         if state.snapshot is None or state.snapshot.provider_id != self.id:
             raise errors.stale(state.session_id)
-        target = f"/v1/snapshots/{encode_segment(state.snapshot.snapshot_id)}/restore"
-        reply = await ask(client, "POST", target, json={})
+        target = f"/v1/snapshots/{_encode_segment(state.snapshot.snapshot_id)}/restore"
+        reply = await _ask(client, "POST", target, json={})
         if reply.status == 404:
             raise errors.stale(state.session_id)
-        return self._adopt(destination, binding, client, read_id(read_answer(reply, "snapshot")))
+        return self._adopt(destination, binding, client, _read_id(_read_answer(reply, "snapshot")))
 
     async def discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
         client = self._client(destination)
-        gone = [f"/v1/sessions/{encode_segment(state.session_id)}"]
+        gone = [f"/v1/sessions/{_encode_segment(state.session_id)}"]
         if state.snapshot is not None and state.snapshot.provider_id == self.id:
-            gone.append(f"/v1/snapshots/{encode_segment(state.snapshot.snapshot_id)}")
+            gone.append(f"/v1/snapshots/{_encode_segment(state.snapshot.snapshot_id)}")
         for path in gone:
-            reply = await ask(client, "DELETE", path)
+            reply = await _ask(client, "DELETE", path)
             if reply.status not in (404, 410):
-                read_answer(reply, path)
+                _read_answer(reply, path)
 
 
 def _choose_workspace(binding: wire.Binding | None) -> str:
@@ -156,16 +155,16 @@ class HatchwaySession(RunnerSession):
         return full
 
     async def _call(self, method: str, path: str, what: str, **fields: Any) -> Any:
-        return read_answer(await self._ask(method, path, what, **fields), what)
+        return _read_answer(await self._ask(method, path, what, **fields), what)
 
     async def _ask(self, method: str, path: str, what: str, **fields: Any) -> Reply:
-        reply = await ask(self._client, method, f"/v1/sessions/{encode_segment(self.id)}{path}", **fields)
-        if reply.status == 404 and read_code(reply) == "SESSION_NOT_FOUND":
+        reply = await _ask(self._client, method, f"/v1/sessions/{_encode_segment(self.id)}{path}", **fields)
+        if reply.status == 404 and _read_code(reply) == "SESSION_NOT_FOUND":
             self.is_closed = True  # it was deleted there: the next use makes a fresh one
             self.provider.sessions.pop(self.id, None)
             raise errors.stale(self.id)
         if reply.status >= 400:
-            raise translate_refusal(reply.status, what)
+            raise _translate_refusal(reply.status, what)
         return reply
 
     async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
@@ -202,16 +201,16 @@ class HatchwaySession(RunnerSession):
         body |= {"filename": program.filename} if program.filename else {}
         body |= {"timeout_ms": command.timeout_ms} if command.timeout_ms else {}
         begun = await self._call("POST", "/runs?mode=async", "run", json=body)
-        run_path = f"/v1/runs/{encode_segment(read_id(begun))}"
+        run_path = f"/v1/runs/{_encode_segment(_read_id(begun))}"
         following = asyncio.create_task(self._follow(run_path, output))
         try:
             seen = await self._wait_for_end(run_path, ending, following)
         finally:
             following.cancel()
             await asyncio.wait([following])
-        if read_field(seen, "state") == "waiting":
+        if _read_field(seen, "state") == "waiting":
             raise errors.busy("the command waits for an approval at the other gateway")
-        read_field(read_field(seen, "result"), "status")
+        _read_field(_read_field(seen, "result"), "status")
         return dict(seen["result"])
 
     async def _follow(self, run_path: str, output: Output) -> None:
@@ -236,9 +235,9 @@ class HatchwaySession(RunnerSession):
                 await asyncio.sleep(pause_seconds)
                 pause_seconds = min(2 * pause_seconds, _LAST_LOOK_SECONDS)
             if ending.event.is_set():
-                await ask(self._client, "POST", f"{run_path}/cancel")
-            seen = read_answer(await ask(self._client, "GET", run_path), "run")
-            if read_field(seen, "state") in ("finished", "waiting"):
+                await _ask(self._client, "POST", f"{run_path}/cancel")
+            seen = _read_answer(await _ask(self._client, "GET", run_path), "run")
+            if _read_field(seen, "state") in ("finished", "waiting"):
                 return dict(seen)
 
     async def _read(self, path: str) -> bytes:
@@ -257,9 +256,70 @@ class HatchwaySession(RunnerSession):
     async def snapshot(self) -> wire.SnapshotRef | None:
         self._check_open()
         made = await self._call("POST", "/snapshots", "snapshot", json={})
-        self._snapshot = wire.SnapshotRef(provider_id=self.provider.id, snapshot_id=read_id(made))
+        self._snapshot = wire.SnapshotRef(provider_id=self.provider.id, snapshot_id=_read_id(made))
         return self._snapshot
 
     async def _close(self) -> None:
         if not self.is_detached:
-            await ask(self._client, "DELETE", f"/v1/sessions/{encode_segment(self.id)}")
+            await _ask(self._client, "DELETE", f"/v1/sessions/{_encode_segment(self.id)}")
+
+
+async def _ask(client: Client, method: str, path: str, *, json: Any = None, body: bytes | None = None) -> Reply:
+    """Whatever it answers, with our own error where it does not."""
+    try:
+        return await client.request(method, path, json=json, body=body, timeout_ms=_TIMEOUT_MS)
+    except Unreachable as unreachable:
+        raise errors.unavailable(f"the other gateway cannot be reached ({unreachable.code})") from None
+
+
+def _encode_segment(name: str) -> str:
+    """An id as it stands in a path."""
+    if name in _NOT_IDS:
+        raise errors.invalid(f"{name!r} cannot be the id of a session, run or snapshot")
+    return quote(name, safe="")
+
+
+def _read_id(answer: Any) -> str:
+    """The id of what the other gateway has made."""
+    found = _read_field(answer, "id")
+    if not isinstance(found, str) or found in _NOT_IDS:
+        raise errors.unavailable("the other gateway gave an id that cannot be used")
+    return found
+
+
+def _read_answer(reply: Reply, what: str) -> Any:
+    """What the other gateway says, or our own error for its."""
+    if reply.status < 400:
+        try:
+            return msgspec.json.decode(reply.body) if reply.body.strip() else {}
+        except msgspec.DecodeError:
+            raise errors.unavailable("the other gateway gave an answer that cannot be read") from None
+    raise _translate_refusal(reply.status, what)
+
+
+def _read_code(reply: Reply) -> str:
+    try:
+        said = msgspec.json.decode(reply.body)
+    except msgspec.DecodeError:
+        return ""
+    return str(said.get("code", "")) if isinstance(said, dict) else ""
+
+
+def _read_field(value: Any, name: str) -> Any:
+    if not isinstance(value, dict) or name not in value:
+        raise errors.unavailable("the other gateway gave an answer that cannot be read")
+    return value[name]
+
+
+def _translate_refusal(status: int, what: str) -> GatewayError:
+    if status == 404:
+        return errors.absent(what)
+    if status == 403 and what in _VERBS:
+        return Forbidden("PERMISSION_DENIED", f"the other gateway does not let this token do a {what} there")
+    if status == 403:
+        return errors.read_only(what)
+    if status == 413:
+        return errors.too_large(what[:200], wire.MAX_FILE_BYTES)
+    if status in (400, 409, 422):
+        return errors.not_a_file(what, "was refused by the other gateway")
+    return errors.unavailable(f"the other gateway answered {status}")

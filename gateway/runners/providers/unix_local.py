@@ -31,8 +31,7 @@ from gateway.runners.command_output import Output
 from gateway.runners.errors import invalid, not_exposed, outside, unavailable, unsupported
 from gateway.runners.interface import Ending, Provider, RunnerSession, Supplies
 from gateway.runners.jail.handle import Jail, JailError
-from gateway.runners.manifests import Seed, place_mounts
-from gateway.runners.mounts import StoreMount, volume_folder, volumes_folder
+from gateway.runners.manifests import Seed, StoreMount, place_mounts, volume_folder, volumes_folder
 from gateway.runners.object_stores import S3Store
 from sandbox.confinement import landlock
 

@@ -25,8 +25,7 @@ from gateway.runners.bindings import seen_from
 from gateway.runners.command_output import STDERR, Output
 from gateway.runners.errors import absent, invalid, outside, read_only, stale, unavailable, unsupported
 from gateway.runners.interface import Ending, Provider, RunnerSession, Supplies, taking_turn
-from gateway.runners.manifests import Seed, place_mounts
-from gateway.runners.mounts import StoreMount, volume_folder
+from gateway.runners.manifests import Seed, StoreMount, place_mounts, volume_folder
 from gateway.runners.object_stores import FolderStore, ObjectStore, S3Store
 from gateway.runners.providers.command_lines import NO_RESULT, dropped_bytes, parse, preparation
 from gateway.runners.providers.wasm_workspace import WORKSPACE, Workspace
