@@ -2,8 +2,8 @@
 
 In reading order: `wire`, `interface`, `pool` (sessions by thread), `runners` (the verbs of the HTTP layer), `provider_table`
 (which providers there are), `stored_runners` (what the store remembers), `governed_commands` (policy and hooks around a command),
-`command_output`, `bindings` (which directories a session may use), `beneath` (paths held by the kernel), `manifests`, `mounts`,
-`object_stores`, `artifacts`, `secret_refs`, `exposures` (ports that may be seen), `preview_tickets`, `port_preview`, `errors`,
+`command_output`, `bindings` (which directories a session may use), `beneath` (paths held by the kernel), `manifests`,
+`object_stores`, `artifacts`, `secret_refs`, `preview_tickets` (ports that may be seen), `port_preview`, `errors`,
 `providers/`, `jail/`.
 
 Imports nothing here: the supervisor of a jail starts from this package, and must start fast.

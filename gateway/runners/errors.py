@@ -16,19 +16,22 @@ an exception from below or the value of a secret. A workspace is named by its se
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, TooLarge, Unavailable, Unsupported
 
 _SHOWN = 200
 
+invalid = partial(BadRequest, "RUNNER_INVALID")
+unsupported = partial(Unsupported, "RUNNER_UNSUPPORTED")
+unavailable = partial(Unavailable, "RUNNER_UNAVAILABLE")
+busy = partial(Conflict, "RUNNER_BUSY")
+"""With a message, and a hint if there is one."""
+
 
 def shown(text: str) -> str:
     """What a caller wrote, safe to repeat."""
     return "".join(c if c.isprintable() else "�" for c in text[:_SHOWN]) + ("…" if len(text) > _SHOWN else "")
-
-
-def invalid(message: str, hint: str | None = None) -> BadRequest:
-    return BadRequest("RUNNER_INVALID", message, hint)
 
 
 def path_required() -> BadRequest:
@@ -55,14 +58,6 @@ def too_large(what: str, limit_bytes: int) -> TooLarge:
     return TooLarge("RUNNER_TOO_LARGE", f"{what} has more than {limit_bytes} bytes")
 
 
-def unsupported(message: str, hint: str | None = None) -> Unsupported:
-    return Unsupported("RUNNER_UNSUPPORTED", message, hint)
-
-
-def unavailable(message: str, hint: str | None = None) -> Unavailable:
-    return Unavailable("RUNNER_UNAVAILABLE", message, hint)
-
-
 def unknown_provider(provider_id: str, known: Iterable[str], setting: str) -> BadRequest:
     """`known` are those that are offered here; `setting` is what an operator sets to offer this one, if it exists."""
     hint = f"it is offered where the operator sets {setting}" if setting else f"use: {', '.join(known)}"
@@ -80,10 +75,6 @@ def stale(session_id: str) -> NotFound:
 def removed(destination_id: str) -> NotFound:
     hint = "bind the thread to another one"
     return NotFound("RUNNER_NOT_FOUND", f"runner destination {shown(destination_id)} was removed", hint)
-
-
-def busy(message: str) -> Conflict:
-    return Conflict("RUNNER_BUSY", message)
 
 
 def in_use(command_id: str) -> Conflict:

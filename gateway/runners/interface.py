@@ -1,8 +1,9 @@
 """The runner interface: a `Provider` makes sessions, a `RunnerSession` is one place where commands run.
 
 The life of a command is here, for all providers: its bounds are checked, it runs as a task of the session, a timeout or a cancel
-asks it to end and then no longer waits for it, its result is kept for a caller that comes back. A provider writes `_execute`,
-which runs one command and ends it when `ending.event` is set, and the file operations.
+asks it to end and then no longer waits for it, its result is kept for a caller that comes back. So is the life of a session: a
+destination is validated, its session made, opened and registered until it closes. A provider writes `_validate` and `_make`; its
+session `_execute`, which runs one command and ends it when `ending.event` is set, and the file operations.
 
 Defaults are the contract's: cancel of an unknown command is False, export is refused, a snapshot may be None.
 Does not know: tenants, HTTP, which providers there are.
@@ -16,14 +17,21 @@ import contextlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, TypedDict, TypeVar
 
+from gateway.egress import Egress
 from gateway.egress.http1_exchange import Reader, Writer
 from gateway.runners import wire
-from gateway.runners.artifacts import Blobs, Permitted, everything, keep
+from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep
+from gateway.runners.bindings import check_binding
 from gateway.runners.command_output import STDERR, STDOUT, OnOutput, Output
 from gateway.runners.errors import busy, in_use, invalid, path_required, paused, stale, too_large, unknown, unsupported
-from gateway.runners.exposures import Exposures
+from gateway.runners.manifests import Seed, StoreMount, check_manifest, read_entries
+from gateway.runners.preview_tickets import Exposures
+from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config
+from sandbox.encoding.sealing import LOCAL_TENANT
 
 GRACE_MS = 2_000
 MAX_PATH_BYTES = 4096
@@ -45,16 +53,24 @@ class Ending:
         self.reason = self.reason or reason
         self.event.set()
 
+    async def wait_or(self, *work: asyncio.Future[Any], seconds: float | None = None) -> bool:
+        """Until it is asked for (True), some of the work is done or the time is over."""
+        asked = asyncio.ensure_future(self.event.wait())
+        try:
+            await asyncio.wait([asked, *work], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            asked.cancel()
+        return self.event.is_set()
+
 
 @contextlib.asynccontextmanager
 async def taking_turn(lock: asyncio.Lock, ending: Ending) -> AsyncIterator[bool]:
     """For places where one command runs at a time: True when it is this one's turn, False if it was asked to end before."""
-    acquiring, asked = asyncio.ensure_future(lock.acquire()), asyncio.ensure_future(ending.event.wait())
+    acquiring = asyncio.ensure_future(lock.acquire())
     try:
-        await asyncio.wait([acquiring, asked], return_when=asyncio.FIRST_COMPLETED)
+        await ending.wait_or(acquiring)
         yield acquiring.done()
     finally:
-        asked.cancel()
         if not acquiring.cancel():
             lock.release()
 
@@ -75,16 +91,35 @@ class RunnerSession(abc.ABC):
     grace_ms = GRACE_MS
     """Between the polite signal and the one that cannot be ignored."""
 
-    def __init__(self, provider: Provider, destination: wire.Destination, session_id: str) -> None:
+    def __init__(self, provider: Provider[Any], destination: wire.Destination, session_id: str) -> None:
         self.provider, self.destination, self.id = provider, destination, session_id
         self.is_paused = self.is_detached = self.is_closed = False
         self.ports = Exposures()
+        self._snapshot: wire.SnapshotRef | None = None
+        self._stores: list[StoreMount] = []
         self._running: dict[str, Running] = {}
         self._finished: OrderedDict[str, wire.CommandResult] = OrderedDict()
 
     @property
     def state(self) -> wire.SessionState:
-        return wire.SessionState(provider_id=self.provider.id, session_id=self.id, destination_id=self.destination.id)
+        return wire.SessionState(
+            provider_id=self.provider.id, session_id=self.id, destination_id=self.destination.id, snapshot=self._snapshot
+        )
+
+    @property
+    def is_lost(self) -> bool:
+        """It cannot be used any more."""
+        return self.is_closed
+
+    async def open(self, manifest: wire.Manifest) -> None:
+        """Before its first use: what the manifest has in it."""
+        for seed in await asyncio.to_thread(lambda: list(read_entries(manifest, self.provider.sources, self.provider.id))):
+            await self._place(seed)
+
+    async def _place(self, seed: Seed) -> None:
+        if not seed.writable:
+            raise unsupported(f"read-only manifest entries are not supported by provider {self.provider.id}")
+        await self._write(seed.target, seed.contents)
 
     # Commands
 
@@ -133,10 +168,8 @@ class RunnerSession(abc.ABC):
     ) -> wire.CommandResult:
         timeout_ms = _cap(command.timeout_ms, wire.DEFAULT_TIMEOUT_MS, wire.MAX_TIMEOUT_MS)
         work = asyncio.create_task(self._execute(command, output, ending))
-        asked = asyncio.create_task(ending.event.wait())
         try:
-            waiting: list[asyncio.Future[Any]] = [work, asked]
-            await asyncio.wait(waiting, timeout=timeout_ms / 1000, return_when=asyncio.FIRST_COMPLETED)
+            await ending.wait_or(work, seconds=timeout_ms / 1000)
             if not work.done():
                 ending.ask("timeout")
                 await asyncio.wait([work], timeout=_LOST_AFTER_MS / 1000)
@@ -158,7 +191,6 @@ class RunnerSession(abc.ABC):
                 self._finished.popitem(last=False)
             return result
         finally:
-            asked.cancel()
             work.cancel()
             self._running.pop(command.command_id, None)
 
@@ -209,6 +241,16 @@ class RunnerSession(abc.ABC):
         if len(request.contents) > wire.MAX_FILE_BYTES:  # it could never be read again
             raise too_large(f"path {request.path[:200]}", wire.MAX_FILE_BYTES)
         await self._write(request.path, bytes(request.contents))
+        await self._flush()
+
+    async def _flush(self) -> None:
+        """Write what has changed in mounted stores back."""
+        for store in self._stores:
+            await store.flush(partial(self._read_files, store.path))
+
+    def _read_files(self, path: str) -> dict[str, bytes]:
+        """The files below a mount of this session, by path below it."""
+        raise NotImplementedError
 
     @abc.abstractmethod
     async def _read(self, path: str) -> bytes: ...
@@ -290,6 +332,7 @@ class RunnerSession(abc.ABC):
         if self.is_closed:
             return
         self.is_closed = True
+        self.provider.sessions.pop(self.id, None)
         running = list(self._running.values())
         for command in running:
             command.ending.ask("cancelled")
@@ -332,46 +375,104 @@ def check_path(path: str) -> None:
         raise invalid(f"a path has at most {MAX_PATH_BYTES} bytes and no NUL")
 
 
-class Provider(abc.ABC):
+class Supplies(TypedDict, total=False):
+    """What the providers of one tenant are made from. What is left out is not there, or kept in memory."""
+
+    tenant: str
+    http: Egress | None
+    secrets: SecretResolver
+    blobs: Blobs
+    sources: Path | None
+    """Where the files of manifests come from."""
+    volumes: Path | None
+    """What outlives sessions."""
+
+
+S = TypeVar("S", bound=RunnerSession)
+
+
+class Provider(abc.ABC, Generic[S]):
     id: str
     capabilities: wire.RunnerCapabilities
-    blobs: Blobs
-    """Where artifacts are kept, if it exports any."""
+    config_keys: tuple[str, ...] = ()
+    """What a destination's config may name."""
     outlives_gateway = False
     """Its sessions are elsewhere, and `resume` finds them again when the gateway is back."""
+
+    def __init__(
+        self,
+        *,
+        tenant: str = LOCAL_TENANT,
+        http: Egress | None = None,
+        secrets: SecretResolver | None = None,
+        blobs: Blobs | None = None,
+        sources: Path | None = None,
+        volumes: Path | None = None,
+    ) -> None:
+        self.tenant, self.http, self.sources, self.volumes = tenant, http, sources, volumes
+        self.secrets, self.blobs = secrets or NoSecrets(), blobs or MemoryBlobs()
+        self.sessions: dict[str, S] = {}
 
     @property
     def setup_hint(self) -> str | None:
         """What an operator must set up: names of settings, never values."""
         return None
 
-    def validate_destination(self, destination: wire.Destination) -> None:
-        """Raise a `GatewayError` if the destination cannot be served. No access to the place itself."""
-        return None
+    def validate_destination(self, destination: wire.Destination) -> wire.Manifest:
+        """Raise a `GatewayError` if the destination cannot be served; its manifest. No access to the place itself."""
+        check_config(destination.config)
+        self._validate(destination)
+        return check_manifest(destination, self.capabilities)
+
+    def read_config(self, destination: wire.Destination) -> dict[str, Any]:
+        """The destination's config as an object that has no other keys."""
+        config = {} if destination.config is None else destination.config
+        if not isinstance(config, dict):
+            raise invalid("config must be an object")
+        for key in config:
+            if key not in self.config_keys:
+                raise invalid(f"config key {key[:80]!r} is not known to {self.id}", f"use: {', '.join(self.config_keys)}")
+        return config
 
     @abc.abstractmethod
-    async def create(self, destination: wire.Destination, binding: wire.Binding | None = None) -> RunnerSession: ...
+    def _validate(self, destination: wire.Destination) -> None: ...
+
+    async def create(self, destination: wire.Destination, binding: wire.Binding | None = None) -> S:
+        manifest = self.validate_destination(destination)
+        if binding is not None:
+            check_binding(binding)
+        return await self._open(await self._make(destination, binding), manifest)
 
     @abc.abstractmethod
-    async def resume(
-        self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None = None
-    ) -> RunnerSession:
+    async def _make(self, destination: wire.Destination, binding: wire.Binding | None) -> S:
+        """A session that is not open yet."""
+
+    async def _open(self, session: S, manifest: wire.Manifest) -> S:
+        """One that cannot be opened leaves nothing behind."""
+        try:
+            await session.open(manifest)
+        except BaseException:
+            await session.close()
+            raise
+        self.sessions[session.id] = session
+        return session
+
+    async def resume(self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None = None) -> S:
         """The session of `state`; raises `stale` if it is no more."""
+        session = self._find(state)
+        if session is None:
+            raise stale(state.session_id)
+        return session
+
+    def _find(self, state: wire.SessionState) -> S | None:
+        """The living session of a state."""
+        session = self.sessions.get(state.session_id)
+        return session if session and not session.is_lost and session.destination.id == state.destination_id else None
 
     async def discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
         """No caller comes back to this session: what is left of it elsewhere goes, living or not. Idempotent."""
         return None
 
     async def close(self) -> None:
-        return None
-
-
-def read_config(destination: wire.Destination, *known: str) -> dict[str, Any]:
-    """The destination's config as an object that has no other keys."""
-    config = {} if destination.config is None else destination.config
-    if not isinstance(config, dict):
-        raise invalid("config must be an object")
-    for key in config:
-        if key not in known:
-            raise invalid(f"config key {key[:80]!r} is not known to {destination.provider_id}", f"use: {', '.join(known)}")
-    return config
+        for session in list(self.sessions.values()):
+            await session.close()

@@ -15,7 +15,7 @@ import contextlib
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -31,7 +31,7 @@ MAX_DESTINATIONS = 256
 MAX_THREADS = 1_000
 MAX_SESSIONS = 64
 _log = logging.getLogger("hatchway.runners")
-MakeProviders = Callable[[str], Iterable[Provider]]
+MakeProviders = Callable[[str], Iterable[Provider[Any]]]
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,20 +68,20 @@ class MemoryLeases:
 
 
 class Pool:
-    def __init__(self, providers: Iterable[Provider] | MakeProviders, leases: Leases | None = None) -> None:
+    def __init__(self, providers: Iterable[Provider[Any]] | MakeProviders, leases: Leases | None = None) -> None:
         """`providers` for one tenant, or what makes those of a tenant."""
         if not callable(providers):
             only = list(providers)
             providers = lambda tenant: only  # noqa: E731
         self._make = providers
-        self._providers: dict[str, dict[str, Provider]] = {}
+        self._providers: dict[str, dict[str, Provider[Any]]] = {}
         self._leases = leases or MemoryLeases()
         self._destinations: dict[tuple[str, str], Destination] = {}
         self._sessions: dict[tuple[str, str], RunnerSession] = {}
         self._making: Counter[str] = Counter()
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
 
-    def providers(self, tenant: str) -> Mapping[str, Provider]:
+    def providers(self, tenant: str) -> Mapping[str, Provider[Any]]:
         """THREAT[TM-RUN-TENANT]: each tenant has providers of its own, so that directories, volumes and keys are its own too."""
         if tenant not in self._providers:
             self._providers[tenant] = {provider.id: provider for provider in self._make(tenant)}
@@ -89,7 +89,7 @@ class Pool:
 
     # Destinations
 
-    def check(self, tenant: str, destination: Destination) -> Provider:
+    def check(self, tenant: str, destination: Destination) -> Provider[RunnerSession]:
         """Its provider, if it is known and would serve the destination."""
         provider = self.providers(tenant).get(destination.provider_id)
         if provider is None:

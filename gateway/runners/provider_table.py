@@ -8,16 +8,14 @@ Rules: providers are imported when they are made: asyncssh alone takes a quarter
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from gateway.configuration import Configuration
-from gateway.egress import Egress
-from gateway.runners.artifacts import Blobs
-from gateway.runners.interface import Provider
-from gateway.runners.secret_refs import SecretResolver
+from gateway.runners.interface import Provider, Supplies
 from sandbox.encoding.sealing import Keys
 
 VOLUMES: Final = ".volumes"
@@ -42,100 +40,49 @@ class RunnerSettings:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Supplies:
-    """What the providers of one tenant are made from."""
-
-    tenant: str
-    settings: RunnerSettings
-    http: Egress
-    secrets: SecretResolver
-    blobs: Blobs
-    keys: Keys
-
-    @property
-    def volumes(self) -> Path | None:
-        """THREAT[TM-RUN-TENANT]: volumes are named by destinations, and two tenants may name theirs alike."""
-        return None if self.settings.folder is None else self.settings.folder / VOLUMES / self.tenant
-
-    @property
-    def sources(self) -> Path | None:
-        folder = None if self.settings.folder is None else self.settings.folder / SOURCES / self.tenant
-        return folder if folder is not None and folder.is_dir() else None
-
-    def make_base(self, folder: Path) -> Path:
-        base = folder / self.tenant
-        base.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return base
+def make_providers(tenant: str, settings: RunnerSettings, keys: Keys, supplies: Supplies) -> Iterator[Provider[Any]]:
+    """Those that a tenant of this gateway has."""
+    folder = settings.folder
+    if folder is not None:
+        # THREAT[TM-RUN-TENANT]: volumes are named by destinations, and two tenants may name theirs alike.
+        sources = folder / SOURCES / tenant
+        supplies = {**supplies, "volumes": folder / VOLUMES / tenant, "sources": sources if sources.is_dir() else None}
+    for offer in PROVIDERS.values():
+        arguments = offer.choose(tenant, settings, keys)
+        if arguments is not None:
+            module, _, name = offer.place.partition(":")
+            yield getattr(importlib.import_module(f"gateway.runners.providers.{module}"), name)(**arguments, **supplies)
 
 
-def _make_wasm(given: Supplies) -> Provider:
-    from gateway.runners.providers.wasm import Wasm
-
-    return Wasm(
-        tenant=given.tenant,
-        keys=given.keys,
-        http=given.http,
-        secrets=given.secrets,
-        blobs=given.blobs,
-        volumes=given.volumes,
-        sources=given.sources,
-    )
-
-
-def _make_hatchway(given: Supplies) -> Provider:
-    from gateway.runners.providers.gateway import Hatchway
-
-    return Hatchway(http=given.http, secrets=given.secrets, blobs=given.blobs)
-
-
-def _make_unix_local(given: Supplies) -> Provider | None:
-    if given.settings.folder is None:
+def _make_base(tenant: str, settings: RunnerSettings) -> dict[str, Any] | None:
+    if settings.folder is None:
         return None
-    from gateway.runners.providers.unix_local import UnixLocal
-
-    base, secrets, blobs = given.make_base(given.settings.folder), given.secrets, given.blobs
-    return UnixLocal(base, http=given.http, secrets=secrets, blobs=blobs, volumes=given.volumes, sources=given.sources)
-
-
-def _make_docker(given: Supplies) -> Provider | None:
-    images, folder = given.settings.docker_images, given.settings.folder
-    if folder is None or not images:
-        return None
-    from gateway.runners.providers.docker import Docker
-
-    base, tenant, blobs = given.make_base(folder), given.tenant, given.blobs
-    return Docker(base, tenant=tenant, images=images, blobs=blobs, volumes=given.volumes, sources=given.sources)
+    base = settings.folder / tenant
+    base.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return {"base": base}
 
 
-def _make_ssh(given: Supplies) -> Provider | None:
-    if not given.settings.ssh_hosts:
-        return None
-    from gateway.runners.providers.ssh import Ssh
-
-    return Ssh(given.settings.ssh_hosts, secrets=given.secrets, blobs=given.blobs, sources=given.sources)
+def _choose_docker(tenant: str, settings: RunnerSettings, _: Keys) -> dict[str, Any] | None:
+    base = _make_base(tenant, settings) if settings.docker_images else None
+    return None if base is None else {**base, "images": settings.docker_images}
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    make: Callable[[Supplies], Provider | None]
-    """None: the operator does not offer it."""
+    """`place` is its module and class. `choose` says what it is made with besides the supplies; None: the operator does not offer
+    it. `setting` is what an operator sets to offer it; "": it is always there."""
+
+    place: str
+    choose: Callable[[str, RunnerSettings, Keys], dict[str, Any] | None]
     setting: str = ""
-    """What an operator sets to offer it; "": it is always there."""
 
 
 PROVIDERS: Final[Mapping[str, Offer]] = {
-    "wasm": Offer(_make_wasm),
-    "hatchway": Offer(_make_hatchway),
-    "unix-local": Offer(_make_unix_local, "runners_folder"),
-    "docker": Offer(_make_docker, "runners_folder and runners_docker_images"),
-    "ssh": Offer(_make_ssh, "runners_ssh_hosts"),
+    "wasm": Offer("wasm:Wasm", lambda _, __, keys: {"keys": keys}),
+    "hatchway": Offer("gateway:Hatchway", lambda *_: {}),
+    "unix-local": Offer("unix_local:UnixLocal", lambda tenant, settings, _: _make_base(tenant, settings), "runners_folder"),
+    "docker": Offer("docker:Docker", _choose_docker, "runners_folder and runners_docker_images"),
+    "ssh": Offer(
+        "ssh:Ssh", lambda _, settings, __: {"hosts": settings.ssh_hosts} if settings.ssh_hosts else None, "runners_ssh_hosts"
+    ),
 }
-
-
-def make_providers(given: Supplies) -> Iterator[Provider]:
-    """Those that a tenant of this gateway has."""
-    for offer in PROVIDERS.values():
-        provider = offer.make(given)
-        if provider is not None:
-            yield provider

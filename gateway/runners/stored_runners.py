@@ -28,9 +28,9 @@ from gateway.egress import Egress
 from gateway.errors import GatewayError
 from gateway.records import RegistryEntry
 from gateway.runners.errors import removed, too_large, unknown
-from gateway.runners.interface import Provider, RunnerSession
+from gateway.runners.interface import Provider, RunnerSession, Supplies
 from gateway.runners.pool import MAX_DESTINATIONS, Lease, Pool
-from gateway.runners.provider_table import VOLUMES, RunnerSettings, Supplies, make_providers
+from gateway.runners.provider_table import VOLUMES, RunnerSettings, make_providers
 from gateway.runners.runners import Listing, Runners, SessionInfo
 from gateway.runners.wire import Destination
 from gateway.stores.changes import Change, DeleteEntry, PutEntry
@@ -204,8 +204,8 @@ def open_runners(
 ) -> StoredRunners:
     """As the service has them."""
 
-    def providers(tenant: str) -> Iterable[Provider]:
-        blobs = StoredBlobs(store, tenant, clock_ms)
-        return make_providers(Supplies(tenant, settings, egress, vault.signing_keys(tenant), blobs, keys))
+    def providers(tenant: str) -> Iterable[Provider[Any]]:
+        blobs, secrets = StoredBlobs(store, tenant, clock_ms), vault.signing_keys(tenant)
+        return make_providers(tenant, settings, keys, Supplies(tenant=tenant, http=egress, secrets=secrets, blobs=blobs))
 
     return StoredRunners(Pool(providers, StoredLeases(store, clock_ms)), store, clock_ms, settings.folder)

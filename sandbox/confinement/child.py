@@ -19,8 +19,8 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Final, NoReturn
 
 from sandbox.confinement.privileges import limit_resources
@@ -65,13 +65,18 @@ class Child:
             env={"PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)},
             start_new_session=True,
         )
-        try:
+        with self._or_gone():
             _read(process, len(_HELLO), time.monotonic() + _START_SECONDS, wait_on)
-        except (OSError, EOFError):
+
+    @contextmanager
+    def _or_gone(self) -> Iterator[None]:
+        """Whatever goes wrong meanwhile, the child is not used again."""
+        try:
+            yield
+        except BaseException as error:
             self.close()
-            raise ChildDied from None
-        except BaseException:
-            self.close()
+            if isinstance(error, (OSError, EOFError)) and not isinstance(error, TimeoutError):
+                raise ChildDied from None
             raise
 
     def ask(self, request: bytes, seconds: float, check: Check = wait_on) -> bytes:
@@ -79,21 +84,12 @@ class Child:
         self.prepare()
         process = self._process
         assert process is not None and process.stdin is not None
-        try:
+        with self._or_gone():
             process.stdin.write(_LENGTH.pack(len(request)) + request)
             process.stdin.flush()
             until = time.monotonic() + seconds
             (length,) = _LENGTH.unpack(_read(process, _LENGTH.size, until, check))
             return _read(process, length, until, check)
-        except TimeoutError:
-            self.close()
-            raise
-        except (OSError, EOFError):
-            self.close()
-            raise ChildDied from None
-        except BaseException:
-            self.close()
-            raise
 
     def kill(self) -> None:
         """From any thread: a request under way ends with `ChildDied`."""

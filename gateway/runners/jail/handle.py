@@ -149,19 +149,12 @@ class RunningCommand:
     def __init__(
         self, jail: Jail, name: str, ended: asyncio.Future[tuple[dict[str, Any], list[int]] | None], pipes: list[_Pipe]
     ) -> None:
-        self._jail, self._name, self._ended, self._pipes = jail, name, ended, pipes
+        self._jail, self._name, self.ended, self._pipes = jail, name, ended, pipes
 
     async def wait(self, seconds: float | None = None) -> bool:
         """Has it ended, or its supervisor with it?"""
-        done, _ = await asyncio.wait([self._ended], timeout=seconds)
+        done, _ = await asyncio.wait([self.ended], timeout=seconds)
         return bool(done)
-
-    async def wait_or(self, event: asyncio.Event) -> None:
-        """Until it has ended or the event is set."""
-        asked = asyncio.ensure_future(event.wait())
-        waiting: list[asyncio.Future[Any]] = [asked, self._ended]
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        asked.cancel()
 
     def signal(self, number: int) -> None:
         self._jail.tell("signal", id=self._name, number=number)
@@ -175,7 +168,7 @@ class RunningCommand:
         for pipe in self._pipes:
             pipe.finish()
         self._jail.tell("forget", id=self._name)
-        answer = self._ended.result() if self._ended.done() else None
+        answer = self.ended.result() if self.ended.done() else None
         return None if answer is None else int(answer[0]["code"])
 
 

@@ -19,25 +19,20 @@ import posixpath
 import re
 import secrets as random
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import quote
 
-import msgspec
-
 from gateway.runners import beneath, wire
-from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, pack
-from gateway.runners.bindings import Root, Roots, check_binding, refusal, seen_from
+from gateway.runners.artifacts import Permitted, pack
+from gateway.runners.bindings import WORKSPACE, Root, Roots, refusal, seen_from
 from gateway.runners.command_output import STDOUT, Output
 from gateway.runners.errors import invalid, outside, path_required, stale, unavailable, unsupported
-from gateway.runners.interface import MAX_COMMANDS, Ending, Provider, RunnerSession, read_config
-from gateway.runners.manifests import check_manifest, place_mounts, read_entries
-from gateway.runners.mounts import volume_folder, volumes_folder
+from gateway.runners.interface import MAX_COMMANDS, Ending, Provider, RunnerSession, Supplies
+from gateway.runners.manifests import check_manifest, place_mounts, volume_folder, volumes_folder
 from gateway.runners.providers.docker_api import Engine
-from gateway.runners.secret_refs import check_config
 
 SOCKET = "/var/run/docker.sock"
 IMAGE = "rust:latest"
-WORKSPACE = "/workspace"
 _SNAPSHOTS = "hatchway-snapshot"
 _NAME = re.compile(r"docker-[0-9a-f]{16}")
 _NOTES = "/run/hatchway"
@@ -46,11 +41,11 @@ _SIGNAL = 'kill -s "$1" -- "-$(cat "$0")"'
 _SHOW = 'read -r line < "$0" && echo "$line"'
 _MEMORY_BYTES = 2 << 30
 _MOST_PROCESSES = 512
-_KEYS = ("root", "image")
 
 
-class Docker(Provider):
+class Docker(Provider["DockerSession"]):
     id = "docker"
+    config_keys = ("root", "image")
     outlives_gateway = True
     capabilities = wire.RunnerCapabilities(
         command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
@@ -61,19 +56,14 @@ class Docker(Provider):
         self,
         base: Path | None = None,
         *,
-        tenant: str = "",
         socket_path: str = SOCKET,
         images: tuple[str, ...] = (IMAGE,),
-        sources: Path | None = None,
-        volumes: Path | None = None,
-        blobs: Blobs | None = None,
+        **supplies: Unpack[Supplies],
     ) -> None:
-        self.base, self.tenant, self.sources, self.images = base or Path.cwd(), tenant, sources, images
-        self.volumes = volumes or volumes_folder()
+        super().__init__(**supplies)
+        self.base, self.images = base or Path.cwd(), images
         self.engine = Engine(socket_path)
-        self.blobs = blobs or MemoryBlobs()
         self._socket = Path(socket_path)
-        self._sessions: dict[str, DockerSession] = {}
 
     @property
     def setup_hint(self) -> str | None:
@@ -81,36 +71,29 @@ class Docker(Provider):
 
     def _image(self, destination: wire.Destination) -> str:
         """The one it names; otherwise the contract's, or the first the operator lists."""
-        return str(read_config(destination, *_KEYS).get("image", IMAGE if IMAGE in self.images else self.images[0]))
+        return str(self.read_config(destination).get("image", IMAGE if IMAGE in self.images else self.images[0]))
 
-    def validate_destination(self, destination: wire.Destination) -> None:
-        check_config(destination.config)
-        root = read_config(destination, *_KEYS).get("root", "/")
+    def _validate(self, destination: wire.Destination) -> None:
+        root = self.read_config(destination).get("root", "/")
         if self._image(destination) not in self.images:
             raise unsupported("this gateway does not start that image", f"use one of: {', '.join(self.images)}")
         if not isinstance(root, str) or not root.startswith("/"):
             raise invalid("config.root must be an absolute path")
-        check_manifest(destination, self.capabilities)
-
-    async def create(self, destination: wire.Destination, binding: wire.Binding | None = None) -> DockerSession:
-        self.validate_destination(destination)
-        return await self._start(destination, binding, self._image(destination))
 
     def _place(self, destination: wire.Destination, binding: wire.Binding | None) -> tuple[str, Roots]:
         """How the container calls the workspace, and the directories themselves."""
         top = WORKSPACE
         if binding is not None:
-            check_binding(binding)
             top = binding.workspace.rstrip("/")
             if seen_from(WORKSPACE, top) is None:
                 raise outside(binding.workspace, WORKSPACE)
             if binding.read_roots:
                 raise unsupported("read roots are not supported by provider docker", "it shares the workspace only")
-        root = Root.open(str(read_config(destination, *_KEYS).get("root", self.base)), [self.base], writable=True)
+        root = Root.open(str(self.read_config(destination).get("root", self.base)), [self.base], writable=True)
         below = posixpath.join(root.host_path, seen_from(WORKSPACE, top) or ".")
         roots = Roots(Root.open(below, [Path(root.host_path)], writable=True), "of this session")
         for path, mount in place_mounts(check_manifest(destination, self.capabilities)):
-            folder = volume_folder(self.volumes, destination.id, mount.intent.uri or mount.name)
+            folder = volume_folder(self.volumes or volumes_folder(), destination.id, mount.intent.uri or mount.name)
             try:
                 os.close(beneath.make_directory(roots.workspace.descriptor, path))
             except beneath.Refused as refused:
@@ -118,7 +101,7 @@ class Docker(Provider):
             roots.mount(path, str(folder), not mount.read_only)
         return top, roots
 
-    async def _start(self, destination: wire.Destination, binding: wire.Binding | None, image: str) -> DockerSession:
+    async def _make(self, destination: wire.Destination, binding: wire.Binding | None, image: str | None = None) -> DockerSession:
         top, roots = await asyncio.to_thread(self._place, destination, binding)
         session_id = f"docker-{random.token_hex(8)}"
         shared = [_bind(roots.workspace.host_path, top, False)]
@@ -128,24 +111,11 @@ class Docker(Provider):
             "Memory": _MEMORY_BYTES, "PidsLimit": _MOST_PROCESSES, "Tmpfs": {_NOTES: "rw,noexec,nosuid,mode=1777,size=1m"},
         }  # fmt: skip
         spec = {
-            "Image": image, "Entrypoint": ["sleep", "infinity"], "Cmd": [], "WorkingDir": top, "HostConfig": host,
-            "User": f"{os.getuid()}:{os.getgid()}", "Labels": self._labels(destination, top),
+            "Image": image or self._image(destination), "Entrypoint": ["sleep", "infinity"], "Cmd": [], "WorkingDir": top,
+            "HostConfig": host, "User": f"{os.getuid()}:{os.getgid()}", "Labels": self._labels(destination, top),
         }  # fmt: skip
         container = await self.engine.create(session_id, spec)
-        session = DockerSession(self, destination, session_id, container, top, roots)
-        try:
-            await self.engine.call("POST", f"/containers/{container}/start")
-            await session.verify()
-            manifest = check_manifest(destination, self.capabilities)
-            for seed in await asyncio.to_thread(lambda: list(read_entries(manifest, self.sources, self.id))):
-                if not seed.writable:
-                    raise unsupported("read-only manifest entries are not supported by provider docker")
-                await session._write(seed.target, seed.contents)
-        except BaseException:
-            await session.close()
-            raise
-        self._sessions[session_id] = session
-        return session
+        return DockerSession(self, destination, session_id, container, top, roots)
 
     def _labels(self, destination: wire.Destination, top: str) -> dict[str, str]:
         return {"hatchway.tenant": self.tenant, "hatchway.destination": destination.id, "hatchway.workspace": top}
@@ -156,8 +126,8 @@ class Docker(Provider):
         """The session whose container still runs, also if another gateway started it; or a new one from the snapshot."""
         if state.destination_id != destination.id:
             raise stale(state.session_id)
-        session = self._sessions.get(state.session_id)
-        if session is not None and not session.is_closed and (await self.engine.look(session.container)).get("Running"):
+        session = self._find(state)
+        if session is not None and (await self.engine.look(session.container)).get("Running"):
             return session
         adopted = await self._adopt(destination, state, binding)
         if adopted is not None:
@@ -167,7 +137,8 @@ class Docker(Provider):
         # THREAT[TM-RUN-IMAGE]: a state comes back from outside; only images this gateway has made are started from it.
         if not state.snapshot.snapshot_id.startswith(_SNAPSHOTS + ":"):
             raise stale(state.session_id)
-        return await self._start(destination, binding, state.snapshot.snapshot_id)
+        made = await self._make(destination, binding, state.snapshot.snapshot_id)
+        return await self._open(made, self.validate_destination(destination))
 
     async def _adopt(
         self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None
@@ -186,7 +157,7 @@ class Docker(Provider):
         if found["Paused"]:
             await session._resume()
         await session.verify()
-        self._sessions[session.id] = session
+        self.sessions[session.id] = session
         return session
 
     async def discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
@@ -195,10 +166,6 @@ class Docker(Provider):
             await self.engine.remove(f"/containers/{state.session_id}?force=true&v=true")
         if state.snapshot is not None and state.snapshot.snapshot_id.startswith(_SNAPSHOTS + ":"):
             await self.engine.remove(f"/images/{quote(state.snapshot.snapshot_id)}")
-
-    async def close(self) -> None:
-        for session in list(self._sessions.values()):
-            await session.close()
 
 
 def _bind(source: str, target: str, is_read_only: bool) -> dict[str, Any]:
@@ -229,9 +196,10 @@ class DockerSession(RunnerSession):
         self._roots.name = session_id
         self._free_notes = list(range(MAX_COMMANDS))
 
-    @property
-    def state(self) -> wire.SessionState:
-        return msgspec.structs.replace(super().state, snapshot=self._snapshot)
+    async def open(self, manifest: wire.Manifest) -> None:
+        await self.provider.engine.call("POST", f"/containers/{self.container}/start")
+        await self.verify()
+        await super().open(manifest)
 
     async def verify(self) -> None:
         """Is what the container calls the workspace the directory that was meant?"""
@@ -272,18 +240,14 @@ class DockerSession(RunnerSession):
         }
         stdin = command.stdin.encode("utf-8", "surrogateescape")
         running = asyncio.create_task(self.provider.engine.execute(self.container, body, stdin, output))
-        asked = asyncio.ensure_future(ending.event.wait())
-        waiting: list[asyncio.Future[Any]] = [asked, running]
         try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            if ending.event.is_set() and not running.done():
+            if await ending.wait_or(running) and not running.done():
                 await self._signal(note, "TERM")
                 await asyncio.wait([running], timeout=self.grace_ms / 1000)
                 await self._signal(note, "KILL")
             return await running
         finally:
             self._free_notes.append(number)
-            asked.cancel()
             running.cancel()
 
     async def _signal(self, note: str, name: str) -> None:
@@ -321,6 +285,5 @@ class DockerSession(RunnerSession):
 
     async def _close(self) -> None:
         """A detached one stays: the caller that comes back finds its container."""
-        self.provider._sessions.pop(self.id, None)
         if not self.is_detached:
             await self.provider.engine.remove(f"/containers/{self.container}?force=true&v=true")

@@ -19,22 +19,19 @@ import secrets
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import asyncssh
 
 from gateway.egress.http1_exchange import Reader, Writer
 from gateway.errors import NotFound
 from gateway.runners import beneath, errors, wire
-from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, pack
-from gateway.runners.bindings import check_binding, locate_workspace, refusal, seen_from
+from gateway.runners.artifacts import Permitted, pack
+from gateway.runners.bindings import locate_workspace, refusal, seen_from
 from gateway.runners.command_output import STDERR, STDOUT, Output
-from gateway.runners.interface import Ending, Provider, RunnerSession, read_config
-from gateway.runners.manifests import check_manifest, read_entries
-from gateway.runners.providers.ssh_channel import Channel
-from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config, reference
+from gateway.runners.interface import Ending, Provider, RunnerSession, Supplies
+from gateway.runners.secret_refs import reference
 
-_KEYS = ("host", "port", "username", "root", "host_key", "identity")
 _SOURCE = Path(beneath.__file__).read_text("utf-8")
 _SWEEP_SECONDS = 20.0
 _SWEEPS = 5
@@ -56,35 +53,88 @@ _LISTENS = (
 )
 _CONNECT_SECONDS = 20
 _DRAIN_SECONDS = 0.5
+_SLOW_SECONDS = 0.01
+"""How long a channel whose output is full is not read."""
 
 
-class Ssh(Provider):
+class Channel(asyncssh.SSHClientSession[bytes]):
+    """`ended` is the command's exit status; None if the connection was lost. Its output is read as fast as it is wanted."""
+
+    def __init__(self, output: Output) -> None:
+        self.output: Output | None = output
+        self.ended: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+        self._finished = asyncio.Event()
+        self._channel: asyncssh.SSHClientChannel[bytes] | None = None
+
+    def connection_made(self, chan: asyncssh.SSHClientChannel[bytes]) -> None:
+        self._channel = chan
+
+    def give(self, stdin: bytes) -> None:
+        assert self._channel is not None
+        with contextlib.suppress(OSError):
+            self._channel.write(stdin)
+            self._channel.write_eof()
+
+    def data_received(self, data: bytes, datatype: int | None) -> None:
+        if self.output is not None:
+            self.output.write(STDOUT if datatype is None else STDERR, data)
+        is_unwanted = self.output is None or (self.output.is_full and not self.ended.done())
+        if is_unwanted and self._channel is not None:
+            self._channel.pause_reading()
+            asyncio.get_running_loop().call_later(_SLOW_SECONDS, self._channel.resume_reading)
+
+    def exit_status_received(self, status: int) -> None:
+        self._end(status)
+
+    def exit_signal_received(self, signal: str, core_dumped: bool, msg: str, lang: str) -> None:
+        numbers = {"HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "SEGV": 11, "PIPE": 13, "ALRM": 14, "TERM": 15}
+        self._end(128 + numbers.get(signal, 0))
+
+    def eof_received(self) -> bool:
+        self._finished.set()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._finished.set()
+        self._end(None)
+
+    def _end(self, status: int | None) -> None:
+        if not self.ended.done():
+            self.ended.set_result(status)
+            if self._channel is not None:
+                self._channel.resume_reading()  # what it left is counted before it is answered for
+
+    def signal(self, name: str) -> None:
+        if self._channel is not None and not self._channel.is_closing():
+            with contextlib.suppress(OSError, asyncssh.Error):
+                self._channel.send_signal(name)
+
+    async def drained(self, seconds: float) -> bool:
+        """Is all that was written here? If not, something at the far end still holds the stream open."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._finished.wait(), seconds)
+        return self._finished.is_set()
+
+
+class Ssh(Provider["SshSession"]):
     id = "ssh"
+    config_keys = ("host", "port", "username", "root", "host_key", "identity")
     capabilities = wire.RunnerCapabilities(
         command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=False, cancellation=True,
         artifact_export=True, detachable=True, streaming=True,
     )  # fmt: skip
 
-    def __init__(
-        self,
-        hosts: Sequence[str] = (),
-        *,
-        secrets: SecretResolver | None = None,
-        sources: Path | None = None,
-        blobs: Blobs | None = None,
-    ) -> None:
-        self.hosts, self.sources = hosts, sources
-        self.secrets, self.blobs = secrets or NoSecrets(), blobs or MemoryBlobs()
+    def __init__(self, hosts: Sequence[str] = (), **supplies: Unpack[Supplies]) -> None:
+        super().__init__(**supplies)
+        self.hosts = hosts
         self._numbers = itertools.count(1)
-        self._sessions: dict[str, SshSession] = {}
 
     @property
     def setup_hint(self) -> str | None:
         return None if self.hosts else "ssh needs a list of hosts that may be reached, and Python 3 on each of them"
 
-    def validate_destination(self, destination: wire.Destination) -> None:
-        check_config(destination.config)
-        config = read_config(destination, *_KEYS)
+    def _validate(self, destination: wire.Destination) -> None:
+        config = self.read_config(destination)
         for key in ("host", "username", "root", "host_key"):
             if not isinstance(config.get(key), str) or not config[key] or "\0" in config[key]:
                 raise errors.invalid(f"config.{key} is required")
@@ -98,26 +148,17 @@ class Ssh(Provider):
         # THREAT[TM-RUN-REACH]: a destination must not choose which machines of our network are talked to.
         if not any(fnmatch.fnmatchcase(config["host"], pattern) for pattern in self.hosts):
             raise errors.unsupported("this gateway does not reach that host over ssh", "its operator lists the hosts")
-        check_manifest(destination, self.capabilities)
 
-    async def create(self, destination: wire.Destination, binding: wire.Binding | None = None) -> SshSession:
-        self.validate_destination(destination)
-        config = read_config(destination, *_KEYS)
+    async def _make(self, destination: wire.Destination, binding: wire.Binding | None) -> SshSession:
+        config = self.read_config(destination)
         workspace, read_roots = config["root"], []
         if binding is not None:
-            check_binding(binding)
             workspace, read_roots = locate_workspace(binding.workspace, config["root"]), list(binding.read_roots)
             if seen_from(config["root"], workspace) is None:
                 raise errors.outside(binding.workspace, "of this destination")
         connection = await self._connect(config)
         session = SshSession(self, destination, f"ssh-{next(self._numbers)}", connection, workspace, read_roots)
         session.called = binding.workspace if binding is not None else workspace
-        try:
-            await session.open(check_manifest(destination, self.capabilities))
-        except BaseException:
-            await session.close()
-            raise
-        self._sessions[session.id] = session
         return session
 
     async def _connect(self, config: dict[str, Any]) -> asyncssh.SSHClientConnection:
@@ -138,18 +179,6 @@ class Ssh(Provider):
         except (OSError, asyncssh.Error) as error:
             # THREAT[TM-RUN-LEAK]: the text of the error may name addresses and keys; its class says enough.
             raise errors.unavailable(f"the ssh host cannot be reached ({type(error).__name__})") from None
-
-    async def resume(
-        self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None = None
-    ) -> SshSession:
-        session = self._sessions.get(state.session_id)
-        if session is None or session.is_closed or session.is_lost or session.destination.id != state.destination_id:
-            raise errors.stale(state.session_id)
-        return session
-
-    async def close(self) -> None:
-        for session in list(self._sessions.values()):
-            await session.close()
 
 
 class SshSession(RunnerSession):
@@ -174,17 +203,14 @@ class SshSession(RunnerSession):
 
     @property
     def is_lost(self) -> bool:
-        return self._connection.is_closed()
+        return self.is_closed or self._connection.is_closed()
 
     async def open(self, manifest: wire.Manifest) -> None:
         try:
             await self._far("files", self._workspace, ".", ".")
         except NotFound:
             raise errors.unavailable("config.root is not a directory at the ssh host") from None
-        for seed in await asyncio.to_thread(lambda: list(read_entries(manifest, self.provider.sources, self.provider.id))):
-            if not seed.writable:
-                raise errors.unsupported("read-only manifest entries are not supported by provider ssh")
-            await self._write(seed.target, seed.contents)
+        await super().open(manifest)
 
     # The far end
 
@@ -251,11 +277,7 @@ class SshSession(RunnerSession):
         described = json.dumps({"argv": [command.program, *command.args], "env": env, **limits}).encode()
         line = "exec " + shlex.join(["python3", "-I", "-c", _SOURCE, "run", root, cwd, str(len(described)), mark])
         channel = await self._start(line, described + command.stdin.encode("utf-8", "surrogateescape"), output)
-        asked = asyncio.ensure_future(ending.event.wait())
-        waiting: list[asyncio.Future[Any]] = [asked, channel.ended]
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        asked.cancel()
-        if ending.event.is_set():
+        if await ending.wait_or(channel.ended):
             channel.signal("TERM")
             await asyncio.wait([channel.ended], timeout=self.grace_ms / 1000)
             channel.signal("KILL")
@@ -313,7 +335,6 @@ class SshSession(RunnerSession):
         return reader, writer
 
     async def _close(self) -> None:
-        self.provider._sessions.pop(self.id, None)
         self._drop_helper()
         for channel in self._channels:
             channel.signal("KILL")

@@ -21,21 +21,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGTERM
-from typing import Any
+from typing import Any, Unpack
 
-from gateway.egress import Egress
 from gateway.egress.http1_exchange import Reader, Writer
 from gateway.runners import beneath, wire
-from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, pack
-from gateway.runners.bindings import Root, Roots, check_binding, locate_workspace, refusal, seen_from
+from gateway.runners.artifacts import Permitted, pack
+from gateway.runners.bindings import Root, Roots, locate_workspace, refusal, seen_from
 from gateway.runners.command_output import Output
-from gateway.runners.errors import invalid, not_exposed, outside, stale, unavailable, unsupported
-from gateway.runners.interface import Ending, Provider, RunnerSession, read_config
+from gateway.runners.errors import invalid, not_exposed, outside, unavailable, unsupported
+from gateway.runners.interface import Ending, Provider, RunnerSession, Supplies
 from gateway.runners.jail.handle import Jail, JailError
-from gateway.runners.manifests import check_manifest, place_mounts, read_entries
-from gateway.runners.mounts import StoreMount, volume_folder, volumes_folder
+from gateway.runners.manifests import Seed, StoreMount, place_mounts, volume_folder, volumes_folder
 from gateway.runners.object_stores import S3Store
-from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config
 from sandbox.confinement import landlock
 
 PROGRAMS = (
@@ -71,35 +68,30 @@ class JailOptions:
     limits: Mapping[str, int] = field(default_factory=dict)
 
 
-class UnixLocal(Provider):
+class UnixLocal(Provider["UnixLocalSession"]):
     id = "unix-local"
+    config_keys = ("root", "network")
 
     def __init__(
         self,
         base: Path | None = None,
         *,
         read_bases: Sequence[Path] = (),
-        sources: Path | None = None,
-        volumes: Path | None = None,
         allow_network: bool = False,
         jail: JailOptions = JailOptions(),
-        http: Egress | None = None,
-        secrets: SecretResolver | None = None,
-        blobs: Blobs | None = None,
+        **supplies: Unpack[Supplies],
     ) -> None:
+        super().__init__(**supplies)
         self.base = base or Path.cwd()
         self.read_bases = [self.base, *read_bases]
-        self.sources, self.volumes = sources, volumes or volumes_folder()
         self.allow_network, self.jail = allow_network, jail
         self.limits = {**LIMITS, **jail.limits}
-        self.http, self.secrets, self.blobs = http, secrets or NoSecrets(), blobs or MemoryBlobs()
         self.capabilities = wire.RunnerCapabilities(
             command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=False, cancellation=True,
-            artifact_export=True, mounts=wire.MountSupport(provider_native=True, s3=http is not None),
+            artifact_export=True, mounts=wire.MountSupport(provider_native=True, s3=self.http is not None),
             pausable=True, detachable=True, streaming=True,
         )  # fmt: skip
         self._numbers = itertools.count(1)
-        self._sessions: dict[str, UnixLocalSession] = {}
 
     @property
     def setup_hint(self) -> str | None:
@@ -108,9 +100,8 @@ class UnixLocal(Provider):
             return None
         return f"unix-local needs a kernel with Landlock ABI {self.jail.least_abi}; this one has {found}"
 
-    def validate_destination(self, destination: wire.Destination) -> None:
-        check_config(destination.config)
-        config = read_config(destination, "root", "network")
+    def _validate(self, destination: wire.Destination) -> None:
+        config = self.read_config(destination)
         root = config.get("root", str(self.base))
         if not isinstance(root, str) or not root.startswith("/"):
             raise invalid("config.root must be an absolute path")
@@ -120,44 +111,21 @@ class UnixLocal(Provider):
             raise invalid("config.network must be true or false")
         if config.get("network") and not self.allow_network:
             raise unsupported("this gateway gives unix-local commands no network", "its operator can allow it")
-        check_manifest(destination, self.capabilities)
 
-    async def create(self, destination: wire.Destination, binding: wire.Binding | None = None) -> UnixLocalSession:
-        self.validate_destination(destination)
+    async def _make(self, destination: wire.Destination, binding: wire.Binding | None) -> UnixLocalSession:
         if self.setup_hint:
             raise unavailable("unix-local cannot jail commands on this machine", self.setup_hint)
-        if binding is not None:
-            check_binding(binding)
         roots = await asyncio.to_thread(self._roots, destination, binding)
-        session = UnixLocalSession(self, destination, f"unix-local-{next(self._numbers)}", roots)
-        try:
-            await session.open(check_manifest(destination, self.capabilities))
-        except BaseException:
-            await session.close()
-            raise
-        self._sessions[session.id] = session
-        return session
+        return UnixLocalSession(self, destination, f"unix-local-{next(self._numbers)}", roots)
 
     def _roots(self, destination: wire.Destination, binding: wire.Binding | None) -> tuple[Root, list[Root]]:
-        path = read_config(destination, "root", "network").get("root", str(self.base))
+        path = self.read_config(destination).get("root", str(self.base))
         root = Root.open(path, [self.base], writable=True)
         if binding is None:
             return root, []
         place = locate_workspace(binding.workspace, root.host_path)
         workspace = Root.open(place, [Path(root.host_path)], writable=True, prefix=binding.workspace)
         return workspace, [Root.open(path, self.read_bases, writable=False) for path in binding.read_roots]
-
-    async def resume(
-        self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None = None
-    ) -> UnixLocalSession:
-        session = self._sessions.get(state.session_id)
-        if session is None or session.is_closed or session.destination.id != state.destination_id:
-            raise stale(state.session_id)
-        return session
-
-    async def close(self) -> None:
-        for session in list(self._sessions.values()):
-            await session.close()
 
 
 class UnixLocalSession(RunnerSession):
@@ -170,24 +138,13 @@ class UnixLocalSession(RunnerSession):
         self.roots = Roots(roots[0], session_id, roots[1])
         self._home = Path(tempfile.mkdtemp(prefix="hatchway-runner-"))
         self._links: list[str] = []
-        self._stores: list[StoreMount] = []
         self._jail: Jail | None = None
         self._starting = asyncio.Lock()
 
     async def open(self, manifest: wire.Manifest) -> None:
-        """Entries and mounts."""
         for folder in ("tmp", "readonly"):
             (self._home / folder).mkdir()
-        seeds = await asyncio.to_thread(lambda: list(read_entries(manifest, self.provider.sources, self.provider.id)))
-        for seed in seeds:
-            if seed.writable:
-                await asyncio.to_thread(self.roots.write, seed.target, seed.contents)
-            else:
-                place = self._home / "readonly" / hashlib.sha256(seed.target.encode()).hexdigest()[:16]
-                place.mkdir()
-                (place / "file").write_bytes(seed.contents)
-                self._link(seed.target, str(place / "file"))
-                self.roots.mount(seed.target, str(place), False, "file")
+        await super().open(manifest)
         for path, mount in place_mounts(manifest):
             if mount.intent.kind == "s3":
                 assert self.provider.http is not None
@@ -196,6 +153,15 @@ class UnixLocalSession(RunnerSession):
                 )
             else:
                 self._link_volume(path, mount.intent.uri or mount.name, mount.read_only)
+
+    async def _place(self, seed: Seed) -> None:
+        if seed.writable:
+            return await self._write(seed.target, seed.contents)
+        place = self._home / "readonly" / hashlib.sha256(seed.target.encode()).hexdigest()[:16]
+        place.mkdir()
+        (place / "file").write_bytes(seed.contents)
+        self._link(seed.target, str(place / "file"))
+        self.roots.mount(seed.target, str(place), False, "file")
 
     async def _fill(self, store: StoreMount) -> None:
         put = self.roots.write
@@ -210,7 +176,7 @@ class UnixLocalSession(RunnerSession):
         self._stores.append(store)
 
     def _link_volume(self, path: str, name: str, is_read_only: bool) -> None:
-        folder = volume_folder(self.provider.volumes, self.destination.id, name)
+        folder = volume_folder(self.provider.volumes or volumes_folder(), self.destination.id, name)
         if any(mount.host_path == os.path.realpath(folder) for mount in self.roots.mounts):
             raise invalid(f"the volume {name} can be mounted once", "what one mount may write, the other could not forbid")
         self._link(path, str(folder))
@@ -241,7 +207,7 @@ class UnixLocalSession(RunnerSession):
             if self._jail is None:
                 writable = [self.roots.workspace, *(mount for mount in self.roots.mounts if mount.writable)]
                 readable = [*self.roots.read_roots, *(mount for mount in self.roots.mounts if not mount.writable)]
-                config = read_config(self.destination, "root", "network")
+                config = self.provider.read_config(self.destination)
                 temporary = os.open(self._home / "tmp", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
                 settings: dict[str, Any] = {
                     "network": bool(config.get("network", False)),
@@ -275,8 +241,7 @@ class UnixLocalSession(RunnerSession):
             raise unavailable("the jail of this session is gone", "try again: a new one is made") from None
         finally:
             os.close(cwd)
-        await running.wait_or(ending.event)
-        if ending.event.is_set():
+        if await ending.wait_or(running.ended):
             running.signal(SIGTERM)
             await running.wait(self.grace_ms / 1000)
             running.kill()
@@ -308,11 +273,6 @@ class UnixLocalSession(RunnerSession):
 
     async def _write(self, path: str, contents: bytes) -> None:
         await asyncio.to_thread(self.roots.write, path, contents)
-        await self._flush()
-
-    async def _flush(self) -> None:
-        for store in self._stores:
-            await store.flush(lambda path=store.path: self._read_files(path))  # type: ignore[misc]
 
     def _read_files(self, path: str) -> dict[str, bytes]:
         root = self.roots.workspace.descriptor
@@ -346,7 +306,6 @@ class UnixLocalSession(RunnerSession):
         return await asyncio.open_connection(sock=client)
 
     async def _close(self) -> None:
-        self.provider._sessions.pop(self.id, None)
         if self._jail is not None:
             await self._jail.close()
         try:

@@ -14,26 +14,22 @@ import posixpath
 import secrets as random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
 import msgspec
 
-from gateway.egress import Egress
 from gateway.errors import GatewayError, NotFound
 from gateway.runners import wire
-from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, pack
-from gateway.runners.bindings import check_binding, seen_from
+from gateway.runners.artifacts import Permitted, pack
+from gateway.runners.bindings import seen_from
 from gateway.runners.command_output import STDERR, Output
 from gateway.runners.errors import absent, invalid, outside, read_only, stale, unavailable, unsupported
-from gateway.runners.interface import Ending, Provider, RunnerSession, read_config, taking_turn
-from gateway.runners.manifests import check_manifest, place_mounts, read_entries
-from gateway.runners.mounts import StoreMount, volume_folder
+from gateway.runners.interface import Ending, Provider, RunnerSession, Supplies, taking_turn
+from gateway.runners.manifests import Seed, StoreMount, place_mounts, volume_folder
 from gateway.runners.object_stores import FolderStore, ObjectStore, S3Store
 from gateway.runners.providers.command_lines import NO_RESULT, dropped_bytes, parse, preparation
 from gateway.runners.providers.wasm_workspace import WORKSPACE, Workspace
-from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config
-from sandbox.encoding.sealing import LOCAL_TENANT, Keys
+from sandbox.encoding.sealing import Keys
 from sandbox.engine.limits import Cancel, lower
 from sandbox.errors import RequestError
 from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
@@ -57,67 +53,53 @@ LIMITS = msgspec.structs.replace(
 T = TypeVar("T")
 
 
-class Wasm(Provider):
+class Wasm(Provider["WasmSession"]):
     id = "wasm"
+    config_keys = ("limits",)
 
     def __init__(
         self,
         *,
-        tenant: str = LOCAL_TENANT,
         keys: Keys | None = None,
-        blobs: Blobs | None = None,
         limits: SessionLimits = LIMITS,
         files: VfsLimits | None = None,
-        sources: Path | None = None,
-        volumes: Path | None = None,
-        http: Egress | None = None,
-        secrets: SecretResolver | None = None,
         threads: int = 8,
+        **supplies: Unpack[Supplies],
     ) -> None:
-        self.tenant, self.keys = tenant, keys or Keys.of(random.token_bytes(32))
-        self.blobs, self.limits, self.files = blobs or MemoryBlobs(), limits, files or VfsLimits()
-        self.sources, self.volumes, self.http, self.secrets = sources, volumes, http, secrets or NoSecrets()
+        super().__init__(**supplies)
+        self.keys, self.limits, self.files = keys or Keys.of(random.token_bytes(32)), limits, files or VfsLimits()
         self.capabilities = wire.RunnerCapabilities(
             command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
-            artifact_export=True, mounts=wire.MountSupport(s3=http is not None, provider_native=volumes is not None),
+            artifact_export=True, mounts=wire.MountSupport(s3=self.http is not None, provider_native=self.volumes is not None),
             pausable=False, detachable=True, streaming=True,
         )  # fmt: skip
         self._threads = ThreadPoolExecutor(threads, "hatchway-runner")
-        self._sessions: dict[str, WasmSession] = {}
 
-    def validate_destination(self, destination: wire.Destination) -> None:
-        check_config(destination.config)
+    def _validate(self, destination: wire.Destination) -> None:
         self.choose_limits(destination)
-        check_manifest(destination, self.capabilities)
 
     def choose_limits(self, destination: wire.Destination) -> SessionLimits:
-        asked = read_config(destination, "limits").get("limits", {})
+        asked = self.read_config(destination).get("limits", {})
         try:
             return lower(self.limits, msgspec.convert({**msgspec.structs.asdict(self.limits), **asked}, SessionLimits))
         except (msgspec.ValidationError, TypeError):
             raise invalid("config.limits holds numbers: memory_mb, cpu_ms, wall_ms, …") from None
 
-    async def create(self, destination: wire.Destination, binding: wire.Binding | None = None) -> WasmSession:
-        self.validate_destination(destination)
-        session = self._open(destination, images.files(), binding)
-        await session.seed(check_manifest(destination, self.capabilities))
-        return session
+    async def _make(self, destination: wire.Destination, binding: wire.Binding | None) -> WasmSession:
+        return WasmSession(self, destination, images.files(), binding)
 
-    def _open(self, destination: wire.Destination, files: Checkpoint, binding: wire.Binding | None) -> WasmSession:
-        if binding is not None:
-            check_binding(binding)
-            if binding.workspace != WORKSPACE and not binding.workspace.startswith(WORKSPACE + "/"):
-                raise outside(binding.workspace, WORKSPACE)
-        session = WasmSession(self, destination, f"wasm-{random.token_hex(8)}", files, binding)
-        self._sessions[session.id] = session
+    def keep(self, destination: wire.Destination, files: Checkpoint, binding: wire.Binding | None) -> WasmSession:
+        """A session over files that were in another one."""
+        session = WasmSession(self, destination, files, binding)
+        self.sessions[session.id] = session
         return session
 
     async def resume(
         self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None = None
     ) -> WasmSession:
         """The living session, or a new one from the state's snapshot."""
-        session = self._sessions.get(state.session_id)
-        if session is not None and not session.is_closed and session.destination.id == state.destination_id:
+        session = self._find(state)
+        if session is not None:
             return session
         if state.snapshot is None or state.snapshot.provider_id != self.id:
             raise stale(state.session_id)
@@ -133,42 +115,36 @@ class Wasm(Provider):
             files = await asyncio.to_thread(restore)
         except RequestError as refused:
             raise unavailable("the snapshot cannot be restored", refused.error.code) from None
-        return self._open(destination, files, binding)
+        return self.keep(destination, files, binding)
 
     async def discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
         if state.snapshot is not None and state.snapshot.provider_id == self.id:
             await self.blobs.delete(state.snapshot.snapshot_id)
 
     async def close(self) -> None:
-        for session in list(self._sessions.values()):
-            await session.close()
+        await super().close()
         await asyncio.to_thread(self._threads.shutdown)
 
 
 class WasmSession(RunnerSession):
     provider: Wasm
 
-    def __init__(
-        self, provider: Wasm, destination: wire.Destination, session_id: str, files: Checkpoint, binding: wire.Binding | None
-    ) -> None:
-        super().__init__(provider, destination, session_id)
+    def __init__(self, provider: Wasm, destination: wire.Destination, files: Checkpoint, binding: wire.Binding | None) -> None:
+        if binding is not None and seen_from(WORKSPACE, binding.workspace) is None:
+            raise outside(binding.workspace, WORKSPACE)
+        super().__init__(provider, destination, f"wasm-{random.token_hex(8)}")
         self._binding = binding
         self._limits = provider.choose_limits(destination)
         self._files = files
         self._turn = asyncio.Lock()
-        self._stores: list[StoreMount] = []
-        self._snapshot: wire.SnapshotRef | None = None
 
-    @property
-    def state(self) -> wire.SessionState:
-        return msgspec.structs.replace(super().state, snapshot=self._snapshot)
-
-    async def seed(self, manifest: wire.Manifest) -> None:
-        place = self._workspace()
+    async def open(self, manifest: wire.Manifest) -> None:
         if self._binding is not None:
+            place = self._workspace()
             place.vfs.mkdir(self._binding.workspace, parents=True, exist_ok=True)
-        for seed in await asyncio.to_thread(lambda: list(read_entries(manifest, self.provider.sources, self.provider.id))):
-            place.write(seed.target, seed.contents, readonly=not seed.writable)
+            self._files = place.vfs.checkpoint()
+        await super().open(manifest)
+        place = self._workspace()
         for path, mount in place_mounts(manifest):
             store = StoreMount(path, self._store(mount), mount.read_only)
 
@@ -178,6 +154,11 @@ class WasmSession(RunnerSession):
             await store.fill(put)
             place.vfs.mkdir(f"{place.top}/{path}", parents=True, exist_ok=True)
             self._stores.append(store)
+        self._files = place.vfs.checkpoint()
+
+    async def _place(self, seed: Seed) -> None:
+        place = self._workspace()
+        place.write(seed.target, seed.contents, readonly=not seed.writable)
         self._files = place.vfs.checkpoint()
 
     def _store(self, mount: wire.Mount) -> ObjectStore:
@@ -279,11 +260,6 @@ class WasmSession(RunnerSession):
                 raise read_only(path)
             place.write(path, contents)
             self._files = place.vfs.checkpoint()
-        await self._flush()
-
-    async def _flush(self) -> None:
-        for store in self._stores:
-            await store.flush(lambda path=store.path: self._read_files(path))  # type: ignore[misc]
 
     def _read_files(self, path: str) -> dict[str, bytes]:
         try:
@@ -315,10 +291,7 @@ class WasmSession(RunnerSession):
         self._check_open()
         if self._stores:
             raise unsupported("a session with mounts cannot be forked", "both would write to the same store")
-        return self.provider._open(self.destination, self._files, self._binding)
-
-    async def _close(self) -> None:
-        self.provider._sessions.pop(self.id, None)
+        return self.provider.keep(self.destination, self._files, self._binding)
 
 
 def _request(language: Language, code: str, stdin: str = "", filename: str | None = None) -> RunRequest:

@@ -169,7 +169,7 @@ def test_a_session_is_found_again_by_its_state_after_a_restart() -> None:
         await first.select("acme", "t1", "here", "/workspace")
         await first.write_file("acme", "t1", WriteFile(path="x", contents=Octets(b"kept")))
         assert await first.snapshot("acme", "t1") is not None
-        for session in list(provider._sessions.values()):
+        for session in list(provider.sessions.values()):
             await session.close()
         lease = await leases.get("acme", "t1")
         assert lease is not None and decode(encode(lease), Lease) == lease

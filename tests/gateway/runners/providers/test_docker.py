@@ -113,7 +113,7 @@ def test_the_container_of_a_gateway_that_died_is_found_again(trial: Any) -> None
         session = await first.create(PLACE)
         await run(session, "sh", "-c", f"echo kept > kept; echo mine > {OWN}")
         state = session.state
-        first._sessions.clear()  # as if its process were killed: nothing is closed, nothing is known any more
+        first.sessions.clear()  # as if its process were killed: nothing is closed, nothing is known any more
         second = make()
         again = await second.resume(PLACE, state)
         assert again.id == session.id and again is not session
@@ -157,7 +157,7 @@ def test_a_detached_container_stays_and_a_discarded_one_is_gone_with_its_snapsho
         await later.discard(PLACE, state)
         assert await later.engine.look(session.id) == {}
         with pytest.raises(GatewayError):
-            await later._start(PLACE, None, taken.snapshot_id)
+            await later._make(PLACE, None, taken.snapshot_id)
 
     trial(check)
 
@@ -180,7 +180,7 @@ def test_a_snapshot_has_the_containers_own_files_and_only_the_last_is_kept(trial
         if DOCKER == "docker":
             assert (await run(again, "cat", OWN)).stdout == "inside\n"
         with pytest.raises(GatewayError):
-            await provider._start(PLACE, None, first.snapshot_id)
+            await provider._make(PLACE, None, first.snapshot_id)
 
     trial(check)
 
