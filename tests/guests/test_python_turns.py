@@ -293,3 +293,33 @@ def test_source_that_could_not_be_read_is_invalid_and_what_ran_is_not(box: Sandb
     ):
         assert box.run(code).status.value == "runtime_error"
     assert box.run("ran").result == 1
+
+
+# What a program finds around it
+
+
+def test_empty_path_names_no_file(box: Sandbox) -> None:
+    looked = box.run(
+        "import os\nfailed = []\n"
+        "for look in (os.stat, os.lstat, os.listdir, os.scandir):\n"
+        "    try: look('')\n    except FileNotFoundError: failed.append(look.__name__)\n"
+        "[failed, os.path.exists(''), os.listdir()]"
+    )
+    assert looked.result == [["stat", "lstat", "listdir", "scandir"], False, []]
+
+
+def test_recursion_limit_beyond_the_sessions_is_told(box: Sandbox) -> None:
+    raised = box.run("import sys; sys.setrecursionlimit(5000); sys.getrecursionlimit()")
+    assert raised.result == 256 and "stays at 256" in raised.stderr and "max_stack_depth" in raised.stderr
+    assert box.run("sys.setrecursionlimit(100); sys.getrecursionlimit()").stderr == ""
+
+
+def test_program_knows_its_user_and_interpreter(box: Sandbox) -> None:
+    found = box.run("import os, sys\n[os.getuid(), os.getegid(), sys.executable]")
+    assert found.result == [1000, 1000, "/usr/bin/python3"]
+
+
+def test_ssl_can_be_imported_and_connects_to_nothing(box: Sandbox) -> None:
+    assert box.run("import ssl, smtplib, asyncio.sslproto\nissubclass(ssl.SSLError, OSError)").result is True
+    refused = box.run("ssl.create_default_context().wrap_socket(None)")
+    assert refused.error is not None and "no network" in refused.error.message
