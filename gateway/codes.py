@@ -100,8 +100,12 @@ UNSUPPORTED_FEATURE 422 The program uses a language or a construct that this san
     Use what the hint names instead; LIMITATIONS.md lists what is missing.
 RUNTIME_ERROR - The program raised an error, or its guest stopped unexpectedly.
     Read the message and stderr and correct the program.
-RESULT_NOT_SERIALIZABLE - The program's last value has no JSON form, or its JSON is too large.
-    Return plain data, or write large data to a file.
+NAME_ERROR - The program uses a name that is not defined.
+    Use the name that the hint suggests, or define it first.
+RESULT_NOT_SERIALIZABLE - A warning: the last value is not plain JSON, or is too large; the program ran.
+    Nothing is lost: `result` is the JSON that comes nearest, a display shows the value. Return plain data, or write it to a file.
+DISPLAYS_EXCEEDED - A warning: the program showed more figures and tables than a result holds.
+    Show less in one run, or write large data to a file.
 RESULT_TOO_LARGE - The worker's answer is larger than one message between worker and gateway may be.
     Print and return less, or write the data to files.
 TIMEOUT_WALL - The run took longer than `wall_ms` or `timeout_ms`.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sandbox.encoding.sealing import Keys
     from sandbox.errors import RequestError, SandboxError, SetupError, Suspend
     from sandbox.filesystem.errnos import VfsError
+    from sandbox.result_view import RunFailed
     from sandbox.snapshots.history import History
     from sandbox.snapshots.recordings import Recording, replay
     from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Display, ErrorObject, Language, RunResult, RunStatus, SessionLimits, Span
@@ -48,6 +49,7 @@ __all__ = [
     "PolicyError",
     "Recording",
     "RequestError",
+    "RunFailed",
     "RunResult",
     "RunStatus",
     "Sandbox",
@@ -71,6 +73,7 @@ _HOMES = {
     "sandbox.capabilities.registry": ("Capability", "CapabilityLimits", "ToolError"),
     "sandbox.filesystem.errnos": ("VfsError",),
     "sandbox.errors": ("RequestError", "SandboxError", "SetupError", "Suspend"),
+    "sandbox.result_view": ("RunFailed",),
     "sandbox.snapshots.history": ("History",),
     "sandbox.snapshots.recordings": ("Recording", "replay"),
     "sandbox.encoding.sealing": ("Keys",),
@@ -87,3 +90,7 @@ def __getattr__(name: str) -> Any:
             value = globals()[name] = getattr(importlib.import_module(home), name)
             return value
     raise AttributeError(f"module 'hatchway' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

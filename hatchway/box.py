@@ -37,7 +37,7 @@ from sandbox.guests.images import Progress
 from sandbox.guests.stdin import Source
 from sandbox.sessions.host_files import Files
 from sandbox.sessions.session import OnOutput, Session, failure, parse_language
-from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, RunRequest, RunResult
+from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, RunRequest, RunResult, RunStatus
 
 if TYPE_CHECKING:
     from sandbox.encoding.sealing import Keys
@@ -176,7 +176,7 @@ class Sandbox:
             from sandbox.snapshots.recordings import record
 
             result, self.recording = record(session, request, on_output=on_output, progress=self._progress, cancel=cancel)
-        if return_snapshot and result.ok:
+        if return_snapshot and result.status is RunStatus.OK:
             result = msgspec.structs.replace(result, snapshot_id=self.save())
         return result
 

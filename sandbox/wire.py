@@ -16,6 +16,7 @@ from sandbox.languages import LANGUAGE_NAMES as LANGUAGE_NAMES
 from sandbox.languages import Language as Language
 from sandbox.limits import DEFAULT_LIMITS as DEFAULT_LIMITS
 from sandbox.limits import SessionLimits as SessionLimits
+from sandbox.result_view import ResultView
 
 SNAPSHOT_VERSION = 2
 DEFAULT_SESSION_ID = "default"
@@ -28,7 +29,7 @@ MAX_OUTCOME_BYTES = 16 << 20
 """Of JSON, which takes up to twenty times as much memory when decoded."""
 
 
-class RunStatus(str, enum.Enum):
+class RunStatus(enum.StrEnum):
     OK = "ok"
     VALIDATION_ERROR = "validation_error"
     RUNTIME_ERROR = "runtime_error"
@@ -64,12 +65,13 @@ STATUS_OF_CODE: dict[str, RunStatus] = {
     "WAITING_FOR_APPROVAL": RunStatus.WAITING_FOR_APPROVAL,
     "CANCELLED": RunStatus.CANCELLED,
     "TOOL_ERROR": RunStatus.RUNTIME_ERROR,
+    "NAME_ERROR": RunStatus.RUNTIME_ERROR,
     "RUNTIME_ERROR": RunStatus.RUNTIME_ERROR,
 }
 """The contract's codes and the status each gives. A code that is not here is a capability's own: a runtime error."""
 
 
-class CallStatus(str, enum.Enum):
+class CallStatus(enum.StrEnum):
     OK = "ok"
     ERROR = "error"
     TIMEOUT = "timeout"
@@ -77,13 +79,13 @@ class CallStatus(str, enum.Enum):
     APPROVAL_PENDING = "approval_pending"
 
 
-class Severity(str, enum.Enum):
+class Severity(enum.StrEnum):
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
 
 
-class SideEffect(str, enum.Enum):
+class SideEffect(enum.StrEnum):
     NONE = "none"
     READ = "read"
     WRITE = "write"
@@ -168,7 +170,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     env: dict[str, str] = {}
 
 
-class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+class RunResult(ResultView, msgspec.Struct, frozen=True, kw_only=True):
     """`exit_code` and `displays` are ours."""
 
     status: RunStatus
@@ -183,6 +185,4 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int = 0
     displays: list[Display] = []
 
-    @property
-    def ok(self) -> bool:
-        return self.status is RunStatus.OK
+    __repr__ = ResultView.__repr__

@@ -87,7 +87,9 @@ class Completion:
         await self._resync(turn)
         await self._apply_left(turn)
         calls = result.metrics.external_calls_count
-        await self._session_hooks.end_turn(self._sessions, turn.principal, turn.live, result.ok, calls, record.id)
+        await self._session_hooks.end_turn(
+            self._sessions, turn.principal, turn.live, result.status is RunStatus.OK, calls, record.id
+        )
         turn.feed.end("result", msgspec.to_builtins(record))
         return record
 
@@ -104,7 +106,7 @@ class Completion:
         await self._drop_misfits(turn, files)
         changes = [change for left in turn.left for change in to_store_changes(turn.record.session_id, left, now)]
         diagnostics = [*report_restart(turn.live), *turn.warnings, *result.diagnostics]
-        if turn.body.return_snapshot and result.ok:
+        if turn.body.return_snapshot and result.status is RunStatus.OK:
             try:
                 snapshot = await self._save(turn, worker)
                 changes += [snapshot, audit_snapshot(snapshot.snapshot, turn.principal)]

@@ -68,7 +68,7 @@ def _build(options: argparse.Namespace) -> int:
         timeout_ms=SETUP_TIMEOUT_MS if options.timeout_ms is None else options.timeout_ms,
     )
     sys.stderr.write(result.stdout + result.stderr)
-    if not result.ok or result.exit_code:
+    if not result.ok:
         reason = result.error.message if result.error else f"it exited with status {result.exit_code}"
         complain(f"the setup failed, so there is no template {options.name!r}: {reason}")
         return 1

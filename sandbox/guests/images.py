@@ -58,6 +58,7 @@ _COMPILE_SECONDS_PER_MB = 0.75
 _PRELUDE_MODULES = (
     "surroundings",
     "plain",
+    "nearest",
     "absent",
     "capabilities",
     "loop",

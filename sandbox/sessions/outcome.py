@@ -21,12 +21,13 @@ from sandbox.wire import (
     ErrorObject,
     ExternalCallRecord,
     Language,
+    RunStatus,
     Severity,
 )
 
 _GUESTS_CODES: Final = frozenset({
-    "SYNTAX_ERROR", "TYPE_ERROR", "UNKNOWN_TOOL", "UNSUPPORTED_FEATURE", "RESULT_NOT_SERIALIZABLE", "INVALID_ARGUMENT",
-    "MEMORY_EXCEEDED", "STACK_OVERFLOW", "TOOL_ERROR", "RUNTIME_ERROR",
+    "SYNTAX_ERROR", "NAME_ERROR", "TYPE_ERROR", "UNKNOWN_TOOL", "UNSUPPORTED_FEATURE", "RESULT_NOT_SERIALIZABLE",
+    "INVALID_ARGUMENT", "MEMORY_EXCEEDED", "STACK_OVERFLOW", "TOOL_ERROR", "RUNTIME_ERROR",
 })  # fmt: skip
 """What an interpreter finds out by itself."""
 _NO_EXPORT: Final = "does not provide an export named '"
@@ -41,6 +42,7 @@ class Outcome(msgspec.Struct):
     error: ErrorObject | None = None
     diagnostics: list[Diagnostic] = []
     displays: list[Display] = []
+    ran: bool = True
 
 
 class _Unread(msgspec.Struct):
@@ -81,6 +83,12 @@ def trust_code(error: ErrorObject, calls: Iterable[ExternalCallRecord]) -> Error
     if error.code not in _HOSTS_CODES or any(call.error is not None and call.error.code == error.code for call in calls):
         return error
     return msgspec.structs.replace(error, code="RUNTIME_ERROR")
+
+
+def judge_status(error: ErrorObject, has_run: bool) -> RunStatus | None:
+    """None: what the code says. A program that ran is never invalid: a caller would take its effects for not made."""
+    is_invalid = STATUS_OF_CODE.get(error.code) is RunStatus.VALIDATION_ERROR
+    return RunStatus.RUNTIME_ERROR if is_invalid and has_run else None
 
 
 def add_hint(error: ErrorObject, language: Language) -> ErrorObject:

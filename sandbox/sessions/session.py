@@ -34,7 +34,7 @@ from sandbox.guests.state import GuestState, SessionState
 from sandbox.guests.stdin import Source
 from sandbox.guests.tape import Tape
 from sandbox.languages import GUEST_OF
-from sandbox.sessions.outcome import Outcome, add_hint, first_error, read_outcome, trust_code
+from sandbox.sessions.outcome import Outcome, add_hint, first_error, judge_status, read_outcome, trust_code
 from sandbox.sessions.request_checks import CodeRefused, check_request, stdin_bytes
 from sandbox.wasi.wasi import GuestExit
 from sandbox.wire import (
@@ -246,6 +246,7 @@ class Session:
             error = outcome.error or (first_error(outcome.diagnostics) if request.validate_only else None)
             if error is not None:
                 error = add_hint(trust_code(error, calls.records), request.language)
+                status = judge_status(error, outcome.ran and not request.validate_only)
             if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
                 guest.undo()
             else:

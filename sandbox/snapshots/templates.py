@@ -87,7 +87,7 @@ class Templates:
                 timeout_ms=timeout_ms,
             )
             result = session.run(request, progress=progress)
-            if result.ok and result.exit_code == 0:
+            if result.ok:
                 self.keep(name, session.freeze())
         finally:
             session.close()

@@ -34,7 +34,7 @@ NO_CODES = {
 SOURCES = {
     path: ast.parse(path.read_text("utf-8"))
     for package in PACKAGES
-    for path in sorted((ROOT / package).rglob("*.py"))
+    for path in (*sorted((ROOT / package).rglob("*.py")), ROOT / "wasm_modules/python/displays.py")
     if path.name != "codes.py"
 }
 

@@ -1,8 +1,8 @@
-"""Readers of the `.test` files beside the guests: readable cases that anyone can add to.
+"""Readers of the `.test` files next to the guests: readable cases that anyone can add to.
 
     ### name of the case
     program
-    --- stdin | stdout | stderr | result | error CODE | status N
+    --- stdin | stdout | stderr | result | error CODE | warning CODE | status N
     …
 
 A case ends at the next `### `; a section ends at the next `--- `. The blank line before the next case is not part of it.
@@ -22,7 +22,7 @@ class Case:
     name: str
     program: str = ""
     sections: dict[str, str] = field(default_factory=dict)
-    """Text by section; `error` and `status` hold what stands beside the word."""
+    """Text by section; `error`, `warning` and `status` hold what follows the word."""
 
     def get(self, section: str) -> str | None:
         return self.sections.get(section)

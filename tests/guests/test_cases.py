@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import hatchway
+from sandbox.wire import Severity
 from tests.guests.cases import GUESTS, Case, read_cases
 from wasm_modules.shell.run_cases import parse
 
@@ -38,6 +39,9 @@ def compare(case: Case, result: hatchway.RunResult) -> str | None:
     code = result.error.code if result.error else None
     if code != case.get("error"):
         return f"error {result.error}, expected {case.get('error')}"
+    warnings = {found.code for found in result.diagnostics if found.severity is Severity.WARNING}
+    if warnings != {code for code in [case.get("warning")] if code}:
+        return f"warnings {sorted(map(str, warnings))}, expected {case.get('warning')}"
     stdout = case.get("stdout")
     if stdout is not None and result.stdout.rstrip("\n") != stdout.rstrip("\n"):
         return f"stdout {result.stdout!r}, expected {stdout!r}"

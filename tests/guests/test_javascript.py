@@ -9,6 +9,7 @@ import pytest
 
 import hatchway
 from hatchway import Sandbox
+from tests.sandbox.outcomes import warning_of
 
 NewBox = Callable[..., Sandbox]
 
@@ -61,7 +62,7 @@ def test_generators_stay_where_they_were(box: Sandbox) -> None:
 
 
 def test_a_failed_declaration_can_be_declared_again(box: Sandbox) -> None:
-    assert code_of(js(box, "const x = missing()")) == "UNKNOWN_TOOL"
+    assert code_of(js(box, "const x = missing()")) == "NAME_ERROR"
     assert result_of(box, "const x = 5; x") == 5
 
 
@@ -180,10 +181,9 @@ def test_tool_arguments_must_be_json(new_box: NewBox) -> None:
     assert listed.error and "arguments[1][0] is text" in listed.error.message
 
 
-def test_refused_results_are_named_by_their_path(box: Sandbox) -> None:
+def test_values_that_are_no_json_are_named_by_their_path(box: Sandbox) -> None:
     for code, named in (("(() => 1)", "the result is a function"), ("({ a: [1, () => 1] })", "result.a[1] is a function")):
-        failed = js(box, code)
-        assert failed.error and failed.error.message.startswith(named)
+        assert warning_of(js(box, code)).message.startswith(named)
 
 
 @pytest.mark.parametrize(
@@ -202,11 +202,19 @@ def test_missing_module_is_answered_with_what_there_is(box: Sandbox, code: str, 
 
 
 def test_value_that_is_no_json_can_be_looked_at(box: Sandbox) -> None:
-    refused = js(box, "new Map([['a', [1]]])")
-    assert code_of(refused) == "RESULT_NOT_SERIALIZABLE"
-    assert [(one.mime, one.data) for one in refused.displays] == [("text/plain", "Map(1) { 'a' => [ 1 ] }")]
+    shown = js(box, "new Map([['a', [1]]])")
+    assert warning_of(shown).code == "RESULT_NOT_SERIALIZABLE" and shown.result == {"a": [1]}
+    assert [(one.mime, one.data) for one in shown.displays] == [("text/plain", "Map(1) { 'a' => [ 1 ] }")]
     broken = js(box, "({ f() {}, [Symbol.for('nodejs.util.inspect.custom')]() { throw 1 } })")
-    assert code_of(broken) == "RESULT_NOT_SERIALIZABLE" and broken.displays == []
+    assert warning_of(broken).code == "RESULT_NOT_SERIALIZABLE" and broken.displays == []
+
+
+def test_source_that_could_not_be_read_is_invalid_and_what_ran_is_not(box: Sandbox) -> None:
+    assert js(box, "globalThis.ran = 1; let = (").status.value == "validation_error"
+    assert result_of(box, "typeof ran") == "undefined"
+    for code in ("globalThis.ran = 1; eval('1 +')", "globalThis.ran = 1; tools.missing()", "globalThis.ran = 1; require('nope')"):
+        assert js(box, code).status.value == "runtime_error"
+    assert result_of(box, "ran") == 1
 
 
 def test_listeners_of_a_program_end_with_it(box: Sandbox) -> None:

@@ -124,7 +124,11 @@ def test_traceback_of_a_broken_module_names_it_and_not_how_it_is_imported() -> N
 def test_series_is_shown_as_a_table_is() -> None:
     with hatchway.Sandbox(limits=GENEROUS) as box:
         result = box.run("import pandas as pd\npd.Series([1.5, 2.5], name='weight')")
-    assert result.error is None and [display.mime for display in result.displays] == ["text/html", "text/plain"]
+    assert result.error is None and [display.mime for display in result.displays] == [
+        "text/html",
+        "text/plain",
+        "application/vnd.dataframe+json",
+    ]
     assert all("weight" in display.data and "2.5" in display.data for display in result.displays)
 
 

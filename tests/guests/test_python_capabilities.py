@@ -9,6 +9,7 @@ import pytest
 
 import hatchway
 from sandbox.wire import RunResult
+from tests.sandbox.outcomes import warning_of
 
 PATIENT = {"wall_ms": 60_000, "cpu_ms": 20_000}
 
@@ -89,7 +90,7 @@ def test_looking_at_tools_calls_none(box: hatchway.Sandbox) -> None:
     looked = box.run("[hasattr(tools, name) for name in ('slow', 'zzz', '_repr_mimebundle_')]")
     assert value_of(looked) == [True, False, False]
     shown = box.run("tools")
-    assert shown.error is not None and shown.error.code == "RESULT_NOT_SERIALIZABLE"
+    assert warning_of(shown).code == "RESULT_NOT_SERIALIZABLE"
     assert looked.metrics.external_calls_count == shown.metrics.external_calls_count == 0
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import tarfile
 import zipfile
 
 import pytest
 
 from hatchway import RunResult, Sandbox
+from tests.sandbox.outcomes import warning_of
 
 
 def place_of(result: RunResult) -> tuple[int, int] | None:
@@ -168,7 +170,6 @@ def test_columns_of_an_indented_expression_count_from_where_the_line_begins(box:
         ("pip install httpx", "nothing can be installed"),
         ("print?", "no notebook"),
         ("!ls -l", 'language="shell"'),
-        ("{1, 2}", '.to_dict("records")'),
     ],
 )
 def test_failure_is_answered_with_what_there_is(box: Sandbox, code: str, said: str) -> None:
@@ -196,16 +197,16 @@ def test_deleting_result_is_no_result(box: Sandbox) -> None:
     ],
 )
 def test_value_that_is_no_json_can_be_looked_at(box: Sandbox, code: str, shown: str) -> None:
-    refused = box.run(code)
-    assert refused.error is not None and refused.error.code == "RESULT_NOT_SERIALIZABLE"
-    assert [(one.mime, one.data) for one in refused.displays] == [("text/plain", shown)]
+    looked_at = box.run(code)
+    warning = warning_of(looked_at)
+    assert warning.code == "RESULT_NOT_SERIALIZABLE" and warning.hint is not None and '.to_dict("records")' in warning.hint
+    assert [(one.mime, one.data) for one in looked_at.displays] == [("text/plain", shown)]
 
 
-def test_coroutine_that_is_not_awaited_is_refused_with_advice(box: Sandbox) -> None:
-    refused = box.run("async def answer(): return 42\nanswer()")
-    assert refused.error is not None and refused.error.code == "RESULT_NOT_SERIALIZABLE"
-    assert refused.error.hint is not None and "await" in refused.error.hint
-    assert refused.stderr == ""
+def test_coroutine_that_is_not_awaited_is_told_with_advice(box: Sandbox) -> None:
+    forgotten = box.run("async def answer(): return 42\nanswer()")
+    hint = warning_of(forgotten).hint
+    assert forgotten.result is None and forgotten.stderr == "" and hint is not None and "await" in hint
     assert box.run("await answer()").result == 42
 
 
@@ -259,12 +260,66 @@ def test_every_way_to_look_at_a_file_knows_its_permissions(box: Sandbox) -> None
 
 
 def test_value_that_could_not_be_written_can_be_when_it_is_mended(box: Sandbox) -> None:
-    refused = box.run("d = {'k': [object()]}\nd")
-    assert refused.error is not None and refused.error.code == "RESULT_NOT_SERIALIZABLE"
+    assert box.run("d = {'k': [object()]}\nd").result == {"k": [None]}
     assert box.run("d['k'] = [1]\nd").result == {"k": [1]}
 
 
-def test_value_that_contains_itself_is_refused(box: Sandbox) -> None:
-    refused = box.run("d = []\nd.append(d)\nd")
-    assert refused.error is not None and refused.error.code == "RESULT_NOT_SERIALIZABLE"
-    assert "ircular" in refused.error.message or "nested" in refused.error.message
+def test_value_that_contains_itself_is_cut_there(box: Sandbox) -> None:
+    cyclic = box.run("d = []\nd.append(d)\nd")
+    assert cyclic.result == [None] and "ircular" in warning_of(cyclic).message
+
+
+def test_value_of_more_than_a_result_holds_is_cut_and_its_memory_is_not_taken(box: Sandbox) -> None:
+    large = box.run("import numpy as np\nnp.zeros(5_000_000)")
+    assert large.result[:2] == [0.0, 0.0] and "the beginning" in warning_of(large).message
+    assert len(json.dumps(large.result)) < 1 << 20
+    text = box.run("'é' * (4 << 20)")
+    assert set(text.result) == {"é"} and "8,388,622 bytes" in warning_of(text).message
+
+
+def test_displays_of_more_than_the_host_takes_are_left_out(box: Sandbox) -> None:
+    shown = box.run("for _ in range(3): display('y' * (5 << 20))\n7")
+    assert shown.result == 7 and len(shown.displays) == 2 and warning_of(shown).code == "DISPLAYS_EXCEEDED"
+
+
+def test_source_that_could_not_be_read_is_invalid_and_what_ran_is_not(box: Sandbox) -> None:
+    assert box.run("ran = 1\nx = (").status.value == "validation_error"
+    assert box.run("'ran' in globals()").result is False
+    for code in (
+        "ran = 1\neval('1 +')",
+        "ran = 1\nimport not_there",
+        "ran = 1\ntools.missing()",
+        "ran = 1\nraise NotImplementedError",
+    ):
+        assert box.run(code).status.value == "runtime_error"
+    assert box.run("ran").result == 1
+
+
+# What a program finds around it
+
+
+def test_empty_path_names_no_file(box: Sandbox) -> None:
+    looked = box.run(
+        "import os\nfailed = []\n"
+        "for look in (os.stat, os.lstat, os.listdir, os.scandir):\n"
+        "    try: look('')\n    except FileNotFoundError: failed.append(look.__name__)\n"
+        "[failed, os.path.exists(''), os.listdir()]"
+    )
+    assert looked.result == [["stat", "lstat", "listdir", "scandir"], False, []]
+
+
+def test_recursion_limit_beyond_the_sessions_is_told(box: Sandbox) -> None:
+    raised = box.run("import sys; sys.setrecursionlimit(5000); sys.getrecursionlimit()")
+    assert raised.result == 256 and "stays at 256" in raised.stderr and "max_stack_depth" in raised.stderr
+    assert box.run("sys.setrecursionlimit(100); sys.getrecursionlimit()").stderr == ""
+
+
+def test_program_knows_its_user_and_interpreter(box: Sandbox) -> None:
+    found = box.run("import os, sys\n[os.getuid(), os.getegid(), sys.executable]")
+    assert found.result == [1000, 1000, "/usr/bin/python3"]
+
+
+def test_ssl_can_be_imported_and_connects_to_nothing(box: Sandbox) -> None:
+    assert box.run("import ssl, smtplib, asyncio.sslproto\nissubclass(ssl.SSLError, OSError)").result is True
+    refused = box.run("ssl.create_default_context().wrap_socket(None)")
+    assert refused.error is not None and "no network" in refused.error.message

@@ -10,6 +10,9 @@ static const char timers_js[] = {
 static const char errors_js[] = {
 #embed "prelude/errors.js"
     , 0};
+static const char nearest_js[] = {
+#embed "prelude/nearest.js"
+    , 0};
 static const char inspect_js[] = {
 #embed "prelude/inspect.js"
     , 0};
@@ -72,6 +75,7 @@ const struct prelude_file prelude_files[] = {
     {"hatchway:globals", globals_js},
     {"hatchway:timers", timers_js},
     {"hatchway:errors", errors_js},
+    {"hatchway:nearest", nearest_js},
     {"hatchway:inspect", inspect_js},
     {"hatchway:format", format_js},
     {"hatchway:console", console_js},

@@ -186,7 +186,7 @@ static void choose_code(JSContext *ctx, JSValueConst exception, const char *name
     else if (branded_code(ctx, exception, code, size))
         return;
     else if (!strcmp(name, "ReferenceError") && strstr(message, "is not defined"))
-        chosen = "UNKNOWN_TOOL";
+        chosen = "NAME_ERROR";
     snprintf(code, size, "%s", chosen);
 }
 

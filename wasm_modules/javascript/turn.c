@@ -21,6 +21,7 @@
 
 #define DEFAULT_STACK_DEPTH 256
 #define RESULT_LIMIT_BYTES ((size_t)4 << 20) /* the host refuses more */
+#define NEAREST_CHARS (1 << 20)              /* of what is made of a value that is no JSON, or too large */
 #define RUN_NAME_BYTES 24
 
 struct request {
@@ -34,7 +35,9 @@ struct request {
 struct outcome {
     struct buffer result, error;
     struct buffer display; /* a value that is no JSON, as text to look at */
+    struct buffer warning; /* what is to be said about it */
     bool diagnose; /* repeat the error among the diagnostics */
+    bool unread;   /* the program could not be compiled: nothing of it ran */
 };
 
 #ifdef __wasm__
@@ -198,7 +201,51 @@ static void show_text(JSContext *ctx, JSValueConst value, struct buffer *display
     JS_FreeValue(ctx, text);
 }
 
-/* A value that is no JSON is a failure when it is `meant` as the result. A loop whose body adds to a Map means nothing by it. */
+/* Writes the JSON that comes nearest to `value`, of about `room` characters, to `result`. False where there is none. */
+static bool put_nearest(JSContext *ctx, JSValueConst value, int room, bool *is_cut, struct buffer *result)
+{
+    struct refusal why;
+    JSValue args[2] = {value, JS_NewInt32(ctx, room)};
+    JSValue found = realm_hook("simplify", 2, args);
+    JSValue plain = JS_IsObject(found) ? JS_GetProperty(ctx, found, realm.atoms.value) : JS_NULL;
+    JSValue cut = JS_IsObject(found) ? JS_GetPropertyStr(ctx, found, "isCut") : JS_FALSE;
+    *is_cut = JS_ToBool(ctx, cut) > 0;
+    buffer_free(result);
+    result->limit = RESULT_LIMIT_BYTES;
+    bool written = !JS_IsNull(plain) && serialize(ctx, plain, "result", result, &why) == SERIALIZED_OK;
+    if (!written)
+        buffer_free(result);
+    if (JS_HasException(ctx))
+        JS_FreeValue(ctx, JS_GetException(ctx));
+    JS_FreeValue(ctx, cut);
+    JS_FreeValue(ctx, plain);
+    JS_FreeValue(ctx, found);
+    return written;
+}
+
+/* The program ran, and its value is no JSON: it is shown as text, and the outcome says how near its result is to it. */
+static void write_nearest(JSContext *ctx, JSValueConst value, const struct refusal *why, struct outcome *outcome)
+{
+    bool is_cut = false;
+    bool written = put_nearest(ctx, value, NEAREST_CHARS, &is_cut, &outcome->result) || /* a character may take six bytes */
+                   put_nearest(ctx, value, NEAREST_CHARS / 8, &is_cut, &outcome->result);
+    struct buffer told = {0};
+    buffer_put_text(&told, why->message);
+    buffer_put_text(&told, !written ? "; it is shown as text"
+                           : is_cut ? "; `result` is the beginning of it"
+                                    : "; `result` is the JSON that comes nearest");
+    buffer_put(&told, "", 1);
+    buffer_put_text(&outcome->warning, "{\"severity\":\"warning\",");
+    struct buffer plain = {0};
+    report_plain("RESULT_NOT_SERIALIZABLE", told.bytes ? told.bytes : why->message, why->hint, &plain);
+    if (plain.len)
+        buffer_put(&outcome->warning, plain.bytes + 1, plain.len - 1);
+    buffer_free(&plain);
+    buffer_free(&told);
+    show_text(ctx, value, &outcome->display);
+}
+
+/* A value that is no JSON is told of when it is `meant` as the result. A loop whose body adds to a Map means nothing by it. */
 static void write_result(JSContext *ctx, JSValueConst value, bool meant, struct outcome *outcome)
 {
     struct refusal why;
@@ -208,10 +255,8 @@ static void write_result(JSContext *ctx, JSValueConst value, bool meant, struct 
         return;
     case SERIALIZED_REFUSED:
         buffer_free(&outcome->result);
-        if (meant) {
-            report_plain("RESULT_NOT_SERIALIZABLE", why.message, why.hint, &outcome->error);
-            show_text(ctx, value, &outcome->display);
-        }
+        if (meant)
+            write_nearest(ctx, value, &why, outcome);
         return;
     case SERIALIZED_THREW:
         if (!realm.exiting)
@@ -253,6 +298,7 @@ static void run_request(JSContext *ctx, const struct request *request, const cha
     realm_limit_parser();
     if (program_compile(ctx, request->code, request->code_len, filename, &program) < 0) {
         outcome->diagnose = request->validate_only;
+        outcome->unread = true;
         report_pending(ctx, true, !request->validate_only, outcome);
         program_free(ctx, &program);
         return;
@@ -308,10 +354,12 @@ static void send_outcome(const struct outcome *outcome)
     if (failed && outcome->diagnose) {
         buffer_put_text(&message, "{\"severity\":\"error\",");
         buffer_put(&message, outcome->error.bytes + 1, outcome->error.len - 1);
+    } else {
+        buffer_put(&message, outcome->warning.bytes, outcome->warning.len);
     }
     buffer_put_text(&message, "],\"displays\":[");
     buffer_put(&message, outcome->display.bytes, outcome->display.len);
-    buffer_put_text(&message, "]}");
+    buffer_put_text(&message, outcome->unread ? "],\"ran\":false}" : "]}");
     char *reply;
     size_t len;
     if (message.failed || outcome->error.failed || outcome->result.failed)
@@ -405,5 +453,6 @@ int turn(char *text, uint32_t len)
     buffer_free(&outcome.result);
     buffer_free(&outcome.error);
     buffer_free(&outcome.display);
+    buffer_free(&outcome.warning);
     return 0;
 }

@@ -3,6 +3,7 @@ there is instead, and get what works without."""
 
 import _thread
 import concurrent.futures
+import enum
 import errno
 import functools
 import hashlib
@@ -13,8 +14,10 @@ import queue
 import socket
 import stat
 import subprocess
+import sys
 import threading
 import time
+import types
 import urllib.error
 import urllib.request
 
@@ -22,6 +25,7 @@ NETWORK = "the sandbox has no network; what is outside is reached through capabi
 PROCESSES = 'the sandbox has no processes; shell programs run in the same session with language="shell"'
 THREADS = "the sandbox has no threads: call the function, await it, or submit it to a ThreadPoolExecutor, which calls it at once"
 
+USER_ID = 1000  # of `user` in /etc/passwd
 PERMISSIONS = {stat.S_IFREG: 0o644, stat.S_IFDIR: 0o755, stat.S_IFLNK: 0o777}
 """By kind of file: archives that are made here would otherwise hold files that nobody may read."""
 
@@ -103,12 +107,20 @@ def with_permissions(found):
     )
 
 
-def permitting(function):
+def refuse_nothing(path):
+    """The empty path names no file; the C library takes it for the current folder."""
+    if path in ("", b""):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+
+def permitting(function, show=with_permissions):
     """`os.stat` or one of its like, with permissions."""
 
     @functools.wraps(function)
     def find(*args, **kwargs):
-        return with_permissions(function(*args, **kwargs))
+        if args:
+            refuse_nothing(args[0])
+        return show(function(*args, **kwargs))
 
     for known in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
         if function in known:
@@ -178,6 +190,7 @@ class Entries:
 def permitting_entries(scandir):
     @functools.wraps(scandir)
     def entries(path=None):
+        refuse_nothing(path)
         return Entries(scandir(path))
 
     return entries
@@ -189,6 +202,68 @@ def no_network(*args, **kwargs):
 
 def no_processes(*args, **kwargs):
     raise OSError(errno.ENOTSUP, PROCESSES)
+
+
+def no_pipes(*args, **kwargs):
+    raise OSError(errno.ENOTSUP, "the sandbox has no pipes, because it has no processes; use io.BytesIO or a file")
+
+
+def identify():
+    """`os.getuid` and its like: every program is the same user, who owns the session's files."""
+    return USER_ID
+
+
+def make_ssl():
+    """`ssl`, for packages that import it: its names are there, and nothing can be connected with them."""
+    module = types.ModuleType("ssl", f"A stand-in: {NETWORK}.")
+
+    class SSLContext:
+        """Holds settings; wraps nothing."""
+
+        def __init__(self, protocol=None):
+            self.protocol, self.check_hostname, self.verify_mode = protocol, True, module.CERT_REQUIRED
+            self.options, self.minimum_version, self.maximum_version = 0, None, None
+
+        def load_default_certs(self, *args, **kwargs):
+            pass
+
+        load_verify_locations = load_cert_chain = set_ciphers = set_alpn_protocols = set_default_verify_paths = load_default_certs
+        wrap_socket = wrap_bio = no_network
+
+    def create_default_context(*args, **kwargs):
+        return SSLContext()
+
+    errors = {name: type(name, (OSError,), {"__module__": "ssl"}) for name in ("SSLError",)}
+    for name in (
+        "SSLZeroReturnError",
+        "SSLWantReadError",
+        "SSLWantWriteError",
+        "SSLSyscallError",
+        "SSLEOFError",
+        "CertificateError",
+    ):
+        errors[name] = type(name, (errors["SSLError"],), {"__module__": "ssl"})
+    errors["SSLCertVerificationError"] = errors["CertificateError"]
+    numbers = ("CERT_NONE", "CERT_OPTIONAL", "CERT_REQUIRED", "PROTOCOL_TLS", "PROTOCOL_TLS_CLIENT", "PROTOCOL_TLS_SERVER")
+    vars(module).update(
+        errors,
+        **{name: number for number, name in enumerate(numbers)},
+        **dict.fromkeys(("OP_ALL", "OP_NO_SSLv2", "OP_NO_SSLv3", "OP_NO_COMPRESSION", "OP_NO_TICKET"), 0),
+        **dict.fromkeys(("HAS_SNI", "HAS_ALPN", "HAS_NPN", "HAS_TLSv1_3", "HAS_NEVER_CHECK_COMMON_NAME"), False),
+        SSLContext=SSLContext,
+        SSLSocket=type("SSLSocket", (socket.socket,), {}),
+        SSLObject=type("SSLObject", (), {}),
+        TLSVersion=enum.IntEnum("TLSVersion", {"TLSv1_2": 771, "TLSv1_3": 772}),
+        OPENSSL_VERSION="no TLS in this sandbox",
+        OPENSSL_VERSION_INFO=(0, 0, 0, 0, 0),
+        OPENSSL_VERSION_NUMBER=0,
+        create_default_context=create_default_context,
+        _create_unverified_context=create_default_context,
+        _create_default_https_context=create_default_context,
+        get_default_verify_paths=no_network,
+        get_server_certificate=no_network,
+    )
+    return module
 
 
 def leave(status):
@@ -245,9 +320,14 @@ def install():
     socket.getaddrinfo = socket.gethostbyname = socket.socket.__init__ = no_network
     urllib.request.UnknownHandler.unknown_open = open_unknown
     os._exit = posix._exit = leave
-    os.system = os.popen = os.pipe = subprocess.Popen.__init__ = no_processes
+    os.system = os.popen = subprocess.Popen.__init__ = no_processes
+    os.pipe = no_pipes
+    os.getuid = os.geteuid = os.getgid = os.getegid = identify
+    sys.executable = "/usr/bin/python3"
+    sys.modules["ssl"] = make_ssl()
     concurrent.futures.ThreadPoolExecutor.submit = submit
     time.thread_time, time.thread_time_ns = time.process_time, time.process_time_ns
     hashlib.pbkdf2_hmac = pbkdf2_hmac
     os.stat, os.lstat, os.fstat = permitting(os.stat), permitting(os.lstat), permitting(os.fstat)
+    os.listdir = permitting(os.listdir, show=list)
     os.scandir, os.DirEntry = permitting_entries(os.scandir), DirEntry

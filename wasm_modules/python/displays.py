@@ -1,7 +1,7 @@
-"""Displays: figures, tables, images and the like, shown beside a program's output.
+"""Displays: figures, tables, images and the like, shown with a program's output.
 
-HTML is always followed by the same object as plain text, for whoever cannot show HTML. What an object shows of itself is the
-program's code: where it fails, that one form of it is left out and stderr says why.
+HTML is always followed by the same object as plain text, and a table by its rows as JSON, for readers that show no HTML. What
+an object shows of itself is the program's code: where it fails, that one form of it is left out and stderr says why.
 """
 
 import base64
@@ -21,6 +21,9 @@ NESTED = 3
 BACKEND = "module://_hatchway_backend"
 LIKE_OURS = ("agg", "inline", "macosx", "nbagg", "notebook", "widget", "ipympl")
 TEXT_MAX = 10_000
+TABLE = "application/vnd.dataframe+json"
+TABLE_ROWS = 1000
+DISPLAYS_BYTES = 11 << 20  # of all displays of a program; the host takes no more than this and a result
 RICH = (
     ("_repr_png_", "image/png"),
     ("_repr_jpeg_", "image/jpeg"),
@@ -50,6 +53,8 @@ def show_rich(value):
         forms |= {"text/html": html, "text/plain": text if isinstance(text, str) else plain_text(value)}
     for mime, form in forms.items():
         add_display(mime, form)
+    if forms and is_table(whole) and (rows := call_form(Table(whole), "encode")) is not None:
+        add_display(TABLE, rows)
     return bool(forms)
 
 
@@ -101,7 +106,7 @@ def show_text(value):
 
 
 def display(*values):
-    """Shows figures, tables, images and the like beside the program's output."""
+    """Shows figures, tables, images and the like with the program's output."""
     for value in values:
         if is_figure(value):
             add_figure(value)
@@ -124,6 +129,35 @@ def is_series(value):
     """A column of a table, which is shown as the table with this column alone."""
     module = sys.modules.get("pandas")
     return module is not None and isinstance(value, module.Series)
+
+
+def is_table(value):
+    module = sys.modules.get("pandas")
+    return module is not None and isinstance(value, module.DataFrame)
+
+
+class Table:
+    """A DataFrame for machines: names of columns, index, the first rows, and how many rows there are."""
+
+    def __init__(self, frame):
+        self.frame = frame
+
+    def encode(self):
+        text = self.frame.head(TABLE_ROWS).to_json(orient="split", date_format="iso", default_handler=str)
+        return f'{text[:-1]},"rows":{len(self.frame)}}}'
+
+
+def bound_displays():
+    """Leaves out what is more than the host takes. What is said about it, or None."""
+    total = 0
+    for place, shown in enumerate(displays):
+        total += len(shown["data"]) + len(shown["mime"])
+        if total > DISPLAYS_BYTES:
+            left_out = len(displays) - place
+            del displays[place:]
+            message = f"displays left out: {left_out}; a program's displays may have {DISPLAYS_BYTES:,} bytes"
+            return {"severity": "warning", "code": "DISPLAYS_EXCEEDED", "message": message, "hint": "write large data to a file"}
+    return None
 
 
 def add_figure(figure):

@@ -33,7 +33,7 @@ NATIVE_OVERFLOW = "Stack overflow (used"
 FOR_WANT_OF_THREADS = ("can't start new thread", FOR_EVER)
 CODES = (
     (SyntaxError, "SYNTAX_ERROR"),
-    (NameError, "UNKNOWN_TOOL"),
+    (NameError, "NAME_ERROR"),
     (ImportError, "UNSUPPORTED_FEATURE"),
     (NotImplementedError, "UNSUPPORTED_FEATURE"),
     (RecursionError, "STACK_OVERFLOW"),
@@ -164,7 +164,7 @@ def hint_of_source(error):
 
 
 def hint_of(error, code):
-    if code == "UNKNOWN_TOOL":
+    if code == "NAME_ERROR":
         name = getattr(error, "name", None) or ""
         known = [*vars(main), *vars(builtins)]
         near = difflib.get_close_matches(name, known, 1) if len(name) <= NAME_MAX else ()  # it takes its time

@@ -1,7 +1,7 @@
 """Plain JSON, in and out: what crosses the border between a program and the host.
 
-Results must be plain JSON: string keys, finite floats, no cycles. What is derived from a plain type counts as one, as `json` has
-it: a Counter is an object, a named tuple a list, an IntEnum's member a number.
+A plain result has string keys, finite floats, no cycles; of any other, `nearest` makes what comes nearest. What is derived from
+a plain type counts as one, as `json` has it: a Counter is an object, a named tuple a list, an IntEnum's member a number.
 """
 
 import json
@@ -34,6 +34,7 @@ def decode(text):
     return scan(text, 0)[0]
 
 
+RESULT_BYTES = 4 << 20  # of JSON; the host takes no more
 SCALARS = frozenset((int, str, bool, float, type(None)))
 SMALL = 1 << 60
 PLAIN_HINT = (
@@ -48,8 +49,12 @@ class NotSerializable(Exception):
     hint = PLAIN_HINT
 
 
+class TooLarge(NotSerializable):
+    hint = "write large data to a file"
+
+
 def refusal_of(kind):
-    refused = NotSerializable(f"a result cannot hold an object of type {kind.__name__}")
+    refused = NotSerializable(f"JSON has no {kind.__name__}")
     if kind is types.CoroutineType:
         refused.hint = AWAIT_HINT
     return refused
@@ -65,11 +70,11 @@ def check_plain(value):
             continue
         if issubclass(kind, float):
             if not math.isfinite(item):
-                raise NotSerializable(f"a result cannot hold {item!r}")
+                raise NotSerializable(f"JSON has no {item!r}")
         elif issubclass(kind, OBJECTS):
             for key in item:
                 if not isinstance(key, str):
-                    raise NotSerializable(f"a result's keys must be strings, not {type(key).__name__}")
+                    raise NotSerializable(f"keys of JSON are strings, not {type(key).__name__}")
             pending.extend(item.values())
         elif issubclass(kind, (list, tuple)):
             pending.extend(item)
@@ -104,11 +109,13 @@ def encode_result(value):
     try:
         encoded = b"D" + encode_strictly({"result": value}).encode()
     except UnicodeEncodeError:
-        raise NotSerializable("a result's text must be valid Unicode") from None
+        raise NotSerializable("its text is no valid Unicode") from None
     except RecursionError:
-        raise NotSerializable("a result is nested too deeply") from None
+        raise NotSerializable("it is nested too deeply for JSON") from None
     except (TypeError, ValueError) as error:  # keys of other types, infinities, cycles, numbers too long to write
-        raise NotSerializable(f"a result cannot be written as JSON: {error}") from None
+        raise NotSerializable(f"it cannot be written as JSON: {error}") from None
     if kind not in (int, bool, str):
         check_plain(value)
+    if len(encoded) > RESULT_BYTES:
+        raise TooLarge(f"it has {len(encoded):,} bytes of JSON, and a result may have {RESULT_BYTES:,}")
     return encoded

@@ -7,6 +7,7 @@ a turn leaves closed, or holding text that cannot be written, is made anew for t
 import _frozen_importlib
 import io
 import sys
+import warnings
 
 FRAMES_BELOW = 12  # ours and the driver's, under a program's first frame
 FRAMES_FOR_IMPORTS = 2000
@@ -109,9 +110,12 @@ def lift_recursion_limit():
 
 
 def limited_recursion(limit):
-    """`sys.setrecursionlimit` for programs: up to the session's limit."""
+    """`sys.setrecursionlimit` for programs: up to the session's limit, and said so beyond it."""
     if limit < 1:
         raise ValueError("recursion limit must be greater or equal than 1")
+    if limit > depth_limit:
+        message = f"the recursion limit stays at {depth_limit}, which is this session's; raise limits.max_stack_depth"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
     set_recursion_limit(min(limit, depth_limit) + FRAMES_BELOW)
 
 

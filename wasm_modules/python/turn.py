@@ -18,9 +18,10 @@ from types import CodeType
 import _host
 from _hatchway import surroundings
 from _hatchway.capabilities import AwaitAnswers, offer
-from _hatchway.displays import displays, show_figures, show_left_figures, show_plotted, show_rich, show_text
+from _hatchway.displays import bound_displays, displays, show_figures, show_left_figures, show_plotted, show_rich, show_text
 from _hatchway.failures import describe
 from _hatchway.loop import run_coroutine
+from _hatchway.nearest import simplify
 from _hatchway.plain import SCALARS, NotSerializable, encode, encode_result, scan
 from _hatchway.surroundings import flush_streams, lift_recursion_limit, limit_recursion, main, mend_streams, renew_stdin, say
 
@@ -162,10 +163,29 @@ def run_program(request, filename):
     show_figures()
     try:
         encoded = encode_result(value)
-    except NotSerializable:
-        show_text(value)
-        raise
-    return b"D" + encode({"result": value, "displays": displays}).encode() if displays else encoded
+    except NotSerializable as refused:
+        return report_nearest(value, refused)
+    return report({"result": value}) if displays else encoded
+
+
+def report_nearest(value, refused):
+    """The outcome of a program whose last value is no JSON: it ran, and says how near `result` is to that value."""
+    lift_recursion_limit()
+    show_text(value)
+    try:
+        plain, is_cut = simplify(value)
+    except MemoryError:
+        plain, is_cut = None, False
+    if plain is None:
+        told = "it is shown as text"
+    else:
+        told = "`result` is the beginning of it" if is_cut else "`result` is the JSON that comes nearest"
+    warning = {
+        "severity": "warning",
+        "code": "RESULT_NOT_SERIALIZABLE",
+        "message": f"the last value is not plain JSON: {refused}; {told}",
+    }
+    return report({"result": plain, "diagnostics": [{**warning, "hint": refused.hint}]})
 
 
 def exit_code_of(error):
@@ -179,7 +199,10 @@ def exit_code_of(error):
 
 def report(outcome):
     if displays:
+        warning = bound_displays()
         outcome["displays"] = displays
+        if warning is not None:
+            outcome["diagnostics"] = [*outcome.get("diagnostics", ()), warning]
     return b"D" + encode(outcome).encode("utf-8", "replace")
 
 
@@ -239,12 +262,11 @@ def report_failure(error, text, filename):
             outcome = {"exit_code": exit_code_of(error)}
             show_left_figures()
             return report(outcome)
-        if isinstance(error, NotSerializable):
-            described = {"code": "RESULT_NOT_SERIALIZABLE", "message": str(error), "hint": error.hint}
-        else:
-            described = describe(error, filename, program)
-            show_left_figures()
-        return report({"error": described, "exit_code": 1})
+        outcome = {"error": describe(error, filename, program), "exit_code": 1}
+        if not program:
+            outcome["ran"] = False
+        show_left_figures()
+        return report(outcome)
     except MemoryError:
         return NO_MEMORY
 

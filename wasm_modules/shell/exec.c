@@ -308,6 +308,7 @@ static int run_text(const char *text, size_t len, const char *what, int line, io
         size_t unread = 0;
         if (in && (io_bytes(in, &unread), unread > parser_left(p))) io_skip(in, unread - parser_left(p));
         sh.prog = prog;
+        sh.has_run = true;
         status = exec_node(prog->root);
         sh.prog = outer;
         program_unref(what ? prog : last_program);

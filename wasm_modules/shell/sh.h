@@ -503,6 +503,7 @@ typedef struct shell {
     int jobs_next;
     int jobs_level;              /* whose jobs `jobs` shows: those of the shell around it inside $(...) and in jobs | cmd */
     int subst_status; bool had_subst;   /* of the last $(...) in a command of assignments only */
+    bool has_run;                    /* something of this turn's program was run */
     bool stack_overflow;
     int64_t pipestatus[64]; int npipestatus;
     int getopts_at;              /* inside a cluster like -abc */

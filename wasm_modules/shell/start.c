@@ -54,6 +54,7 @@ int shell_run(const char *code, size_t len)
     sh.loop_depth = sh.cond_depth = sh.depth = sh.eval_depth = 0;
     stack_start();
     sh_syntax.message[0] = 0;
+    sh.has_run = false;
     job_forget_all();
     int status = exec_text(code, len, NULL, 1);
     if (sh.unwind == UW_EXIT || sh.unwind == UW_DISCARD || sh.unwind == UW_RETURN) status = sh.exit_status;

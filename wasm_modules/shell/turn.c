@@ -62,6 +62,7 @@ static void send_outcome(int status, const char *code, const char *message, cons
         sb_puts(&b, as_diagnostic ? "\"diagnostics\":[{\"severity\":\"error\"," : "\"error\":{");
         add_failure(&b, code, message, span);
         sb_puts(&b, as_diagnostic ? "}]" : "}");
+        if (!sh.has_run) sb_puts(&b, ",\"ran\":false");
     }
     sb_putc(&b, '}');
     host_send('D', b.s, b.len, NULL, NULL);

@@ -235,7 +235,7 @@ class WasmSession(RunnerSession):
             before = preparation(program, None if cwd == WORKSPACE else cwd, command.env)
             if before:
                 done = session.run(_request(program.language, before), cancel=cancel)
-                if not done.ok or done.exit_code:
+                if not done.ok:
                     write(STDERR, done.stderr.encode())
                     return done, None
             request = _request(program.language, program.code, program.stdin, program.filename)

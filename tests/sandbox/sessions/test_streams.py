@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import json
 from typing import Any
 
 import pytest
@@ -136,7 +137,9 @@ def test_figures_come_back_as_png(new_box: NewBox) -> None:
 
 def test_tables_and_rich_objects_are_displayed(box: hatchway.Sandbox) -> None:
     table = box.run("import pandas as pd\npd.DataFrame({'a': [1, 2]})")
-    assert table.ok and [d.mime for d in table.displays] == ["text/html", "text/plain"] and "<table" in table.displays[0].data
+    assert table.ok and [d.mime for d in table.displays] == ["text/html", "text/plain", "application/vnd.dataframe+json"]
+    assert "<table" in table.displays[0].data
+    assert json.loads(table.displays[2].data) == {"columns": ["a"], "index": [0, 1], "data": [[1], [2]], "rows": 2}
     code = (
         "class R:\n    def _repr_svg_(self): return '<svg/>'\n    def _repr_markdown_(self): return '*x*'\ndisplay(R(), 'plain')"
     )

@@ -81,7 +81,7 @@ def test_run_that_is_cancelled_while_it_waits_is_answered_while_the_other_goes_o
     first.join()
     assert is_still_running
     assert [(code_of(result), result.status.value) for result in results] == [("CANCELLED", "cancelled")]
-    assert code_of(box.run("x")) == "UNKNOWN_TOOL"
+    assert code_of(box.run("x")) == "NAME_ERROR"
 
 
 def test_host_that_writes_a_file_during_a_run_keeps_it_when_the_run_is_undone(box: hatchway.Sandbox) -> None:

@@ -270,7 +270,7 @@ def test_tools_the_receiver_does_not_offer_are_gone_from_the_program(new_box: Ne
     box.run("one()")
     state = box._session.freeze()
     blob = snapshot_format.seal_snapshot(snapshot_format.take(state, Origin()), KEYS)
-    assert restore(blob).run("one()").error.code == "UNKNOWN_TOOL"  # type: ignore[union-attr]
+    assert restore(blob).run("one()").error.code == "NAME_ERROR"  # type: ignore[union-attr]
 
 
 def test_a_hundred_thousand_integers_take_far_less_than_a_megabyte(box: hatchway.Sandbox) -> None:

@@ -39,7 +39,7 @@
   hooks.hintFor = (error, code) => {
     const own = typeof error === "object" && error !== null ? branded.get(error)?.hint : undefined;
     if (own) return own;
-    if (code === "UNKNOWN_TOOL") {
+    if (code === "NAME_ERROR") {
       const name = /^(.*) is not defined/.exec(error.message)?.[1] ?? "";
       if (name === "fetch" || name === "XMLHttpRequest") return hooks.NO_NETWORK;
       const tools = hooks.toolNames();
