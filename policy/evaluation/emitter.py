@@ -47,7 +47,7 @@ class _Event:
         self.names = {field.name: f"v{i}" for i, field in enumerate(self.fields)}
         self.rules = [rule for rule in policy.rules if event in rule.capabilities]
         self.limits = [limit for limit in policy.limits if event in limit.capabilities]
-        self.hooks = [hook for hook in policy.hooks if event in hook.capabilities or hook.phase == event]
+        self.hooks = [hook for hook in policy.hooks if hook.is_on(event)]
         self.scope: dict[str, Any] = {"__builtins__": {}, "Failure": Exception}
         self.functions: list[ast.stmt] = []
         self.comparisons = 0

@@ -80,7 +80,7 @@ class Conditions(Constants):
         """Each top-level conjunct with its place, so a message can name the smallest part that fails."""
         if expr is None:
             return []
-        parts = expr.items if isinstance(expr, s.And) else [expr]
+        parts = expr.items if isinstance(expr, s.Joined) and expr.word == "and" else [expr]
         if self.atoms > MAX_ATOMS_IN_ALL:
             # THREAT[TM-POL-001]: lets make a short text stand for very many comparisons.
             if not self._over:
@@ -92,7 +92,7 @@ class Conditions(Constants):
 
     def lower(self, expr: s.Expr, targets: Targets) -> ir.Expr:
         """One condition. After a mistake the result is meaningless; `findings` says so."""
-        if isinstance(expr, (s.Compare, s.Within)):
+        if isinstance(expr, s.Comparison):
             self.atoms += 1
             return self._atom(expr, targets)
         needed, atoms, deepest = 0, 0, 0
@@ -123,52 +123,33 @@ class Conditions(Constants):
         done: list[ir.Expr] = []
         while pending:
             node, ready = pending.pop()
-            if isinstance(node, s.Group):
-                pending.append((node.item, False))
-            elif isinstance(node, s.Not):
-                if ready:
-                    done.append(ir.negate(done.pop()))
-                else:
-                    pending += [(node, True), (node.item, False)]
-            elif isinstance(node, (s.And, s.Or)):
-                if ready:
-                    parts = done[len(done) - len(node.items) :]
-                    del done[len(done) - len(node.items) :]
-                    done.append(ir.conj(parts) if isinstance(node, s.And) else ir.disj(parts))
-                else:
-                    pending.append((node, True))
-                    pending.extend((item, False) for item in reversed(node.items))
-            else:
+            if isinstance(node, (s.Truth, s.Comparison)):
                 done.append(self._atom(node, targets))
+            elif not ready:
+                pending.append((node, True))
+                pending.extend((item, False) for item in (node.items[::-1] if isinstance(node, s.Joined) else [node.item]))
+            elif isinstance(node, s.Wrapped):
+                done[-1] = ir.negate(done[-1]) if node.mark == "not" else done[-1]
+            else:
+                parts = done[len(done) - len(node.items) :]
+                del done[len(done) - len(node.items) :]
+                done.append(ir.conj(parts) if node.word == "and" else ir.disj(parts))
         return done[0]
 
     def _atom(self, atom: s.Atom, targets: Targets) -> ir.Expr:
         self.about = targets
-        if isinstance(atom, s.Truth):
-            let = self.lets.get(atom.name)
-            if let is not None:
-                return self._let_cache.get((let.index, id(targets))) or self.spoil()
-            field_ = self.resolve(atom.name, targets)
-            if field_ is None:
-                return ir.TRUE
-            if field_.type.shape != "flag":
-                self.misfit(field_, ", not a yes-or-no field", atom.name)
-                return ir.TRUE
-            return ir.Lit(field_.name, "true")
-        field_ = self.resolve(atom.field, targets)
+        let = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
+        if let is not None:
+            return self._let_cache.get((let.index, id(targets))) or self.spoil()
+        field_ = self.resolve(atom.name if isinstance(atom, s.Truth) else atom.field, targets)
         if field_ is None:
             return ir.TRUE
-        match atom:
-            case s.Compare():
-                return self._compare(field_, atom)
-            case s.Within():
-                return self._within(field_, atom.field, atom.values)
-            case s.WithinName():
-                return self._within_name(field_, atom)
-            case s.Between():
-                return self._between(field_, atom)
-            case s.Under():
-                return self._under(field_, atom)
+        if isinstance(atom, s.Truth):
+            if field_.type.shape != "flag":
+                self.misfit(field_, ", not a yes-or-no field", atom.name)
+            return ir.Lit(field_.name, "true")
+        lower = {"in": self._within, "..": self._between, "under": self._under}.get(atom.op, self._compare)
+        return lower(field_, atom)
 
     def resolve(self, token: Token, targets: Targets) -> Field | None:
         """The field a name stands for in a rule about `targets` (none: a scope), or None after reporting."""
@@ -233,8 +214,8 @@ class Conditions(Constants):
         hint = f"did you mean `{guess}`?" if guess else ("fields: " + ", ".join(sorted(fields)) if fields else None)
         self.error("HP021", f"{owner} has no field `{token}`", token, hint)
 
-    def _compare(self, field_: Field, atom: s.Compare) -> ir.Expr:
-        op, value = str(atom.op), atom.value
+    def _compare(self, field_: Field, atom: s.Comparison) -> ir.Expr:
+        op, (value,) = str(atom.op), atom.values
         if field_.type.is_number:
             number = self.number(field_, value)
             if number is None:
@@ -249,73 +230,75 @@ class Conditions(Constants):
             }[op]
             return ir.Lit(field_.name, "range", (low, high), op == "!=")
         if op not in ("==", "!="):
+            assert isinstance(atom.op, Token)
             self.error("HP030", f"`{field_.name}` is {field_.type.words} and has no order", atom.op, "use ==, != or in")
             return ir.TRUE
         if field_.type.shape == "flag":
             if value.token not in ("true", "false"):
-                self.error(
-                    "HP030", f"`{field_.name}` is true or false", value.token, f"write `{field_.name}` or `not {field_.name}`"
-                )
-                return ir.TRUE
+                self._refuse_flag(field_, value.token)
             return ir.Lit(field_.name, "true", (), (value.token == "true") == (op == "!="))
-        lit = self._within(field_, atom.field, (value,))
+        lit = self._list(field_, atom.field, atom.values)
         return ir.negate(lit) if op == "!=" else lit
 
-    def _within(self, field_: Field, at: Token, values: tuple[s.Value, ...]) -> ir.Expr:
-        if not values:
-            self.error("HP033", "this set is empty", at, "an empty set matches nothing; write the values")
-            return ir.TRUE
-        if field_.type.is_number:
-            numbers = [self.number(field_, value) for value in values]
-            return ir.disj(ir.Lit(field_.name, "range", (n, n)) for n in numbers if n is not None)
-        if field_.type.shape == "flag":
-            self.error("HP030", f"`{field_.name}` is true or false", at, f"write `{field_.name}` or `not {field_.name}`")
-            return ir.TRUE
-        texts = [self.constant(field_, value) for value in values]
-        kept = tuple(sorted({text for text in texts if text is not None}))
-        return ir.Lit(field_.name, field_.type.within, kept)
+    def _refuse_flag(self, field_: Field, at: Token) -> None:
+        self.error("HP030", f"`{field_.name}` is true or false", at, f"write `{field_.name}` or `not {field_.name}`")
 
-    def _within_name(self, field_: Field, atom: s.WithinName) -> ir.Expr:
-        entry = self.sets.get(atom.name)
+    def _within(self, field_: Field, atom: s.Comparison) -> ir.Expr:
+        if not atom.values or atom.values[0].kind != "set":
+            return self._list(field_, atom.field, atom.values)
+        name = atom.values[0].token
+        entry = self.sets.get(name)
         if entry is None:
-            guess = self.findings.guess(atom.name, self.sets)
-            if atom.name in self.lets:
-                self.error("HP022", f"`{atom.name}` is a condition, not a set", atom.name, f"write `and {atom.name}`")
+            guess = self.findings.guess(name, self.sets)
+            if name in self.lets:
+                self.error("HP022", f"`{name}` is a condition, not a set", name, f"write `and {name}`")
             else:
-                self.error(
-                    "HP022", f"no set is called `{atom.name}` here", atom.name, f"did you mean `{guess}`?" if guess else None
-                )
+                self.error("HP022", f"no set is called `{name}` here", name, f"did you mean `{guess}`?" if guess else None)
             return ir.TRUE
         entry.used = True
-        key = (str(atom.name), field_.name, id(field_))
+        key = (str(name), field_.name, id(field_))
         if key not in self._atoms:
             before, self.source, faults = self.source, entry.source, self.faults
-            lowered = self._within(field_, entry.name, entry.values)
+            lowered = self._list(field_, entry.name, entry.values)
             self._atoms[key] = lowered if self.faults == faults else None
             self.source = before
         return self._atoms[key] or self.spoil()
 
-    def _between(self, field_: Field, atom: s.Between) -> ir.Expr:
-        if not field_.type.is_number:
-            self.misfit(field_, ", not a number", atom.low.token)
+    def _list(self, field_: Field, at: Token, values: tuple[s.Value, ...]) -> ir.Expr:
+        """One of several constants."""
+        if not values:
+            self._refuse_empty(at)
+        elif field_.type.is_number:
+            numbers = [self.number(field_, value) for value in values]
+            return ir.disj(ir.Lit(field_.name, "range", (n, n)) for n in numbers if n is not None)
+        elif field_.type.shape == "flag":
+            self._refuse_flag(field_, at)
             return ir.TRUE
-        low, high = self.number(field_, atom.low), self.number(field_, atom.high)
+        texts = {text for value in values if (text := self.constant(field_, value)) is not None}
+        return ir.Lit(field_.name, field_.type.within, tuple(sorted(texts)))
+
+    def _refuse_empty(self, at: Token) -> None:
+        self.error("HP033", "this set is empty", at, "an empty set matches nothing; write the values")
+
+    def _between(self, field_: Field, atom: s.Comparison) -> ir.Expr:
+        first, last = atom.values
+        if not field_.type.is_number:
+            self.misfit(field_, ", not a number", first.token)
+            return ir.TRUE
+        low, high = self.number(field_, first), self.number(field_, last)
         if low is None or high is None:
             return ir.TRUE
         if low > high:
-            self.error(
-                "HP033", f"nothing lies in {atom.low.token}..{atom.high.token}", atom.low.token, "write the smaller number first"
-            )
-            return ir.TRUE
+            words = f"nothing lies in {first.token}..{last.token}"
+            self.error("HP033", words, first.token, "write the smaller number first")
         return ir.Lit(field_.name, "range", (low, high))
 
-    def _under(self, field_: Field, atom: s.Under) -> ir.Expr:
+    def _under(self, field_: Field, atom: s.Comparison) -> ir.Expr:
         if field_.kind != "path":
             self.misfit(field_, "; only paths have parts", atom.field)
             return ir.TRUE
         if not atom.values:
-            self.error("HP033", "this set is empty", atom.field, "an empty set matches nothing; write the values")
-            return ir.TRUE
+            self._refuse_empty(atom.field)
         for value in atom.values:
             if value.kind == "symbol" and value.token in self.sets:
                 hint = f'write the paths themselves, as in `{field_.name} under {{ "/data", "/workspace" }}`'

@@ -310,7 +310,8 @@ class _Lowering:
             )
         if self.conditions.faults == before and (targets or item.target is None) and not self.doubtful:
             phase = cast(ir.Phase, str(item.phase))
-            self.hooks.append(ir.Hook(str(item.name), phase, _names(targets), guard, executor, program, timeout, on_error, uses))
+            call = (str(item.name), phase, executor, program, timeout, on_error, uses)
+            self.hooks.append(ir.Hook(*call, capabilities=_names(targets), guard=guard))
 
     def _timeout(self, item: s.Hook) -> int:
         if item.timeout is None:

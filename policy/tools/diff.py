@@ -15,11 +15,11 @@ from policy.errors import PolicyError
 from policy.evaluation import interpreter
 from policy.model import ir
 from policy.model.catalog import Catalog, Field
-from policy.model.decisions import Decision, hook_call
+from policy.model.decisions import Decision
 from policy.model.kinds import KINDS
 from policy.policies import Policy
 from policy.proofs.claims import show, verdict_is
-from policy.proofs.strictness import Weakness, find_lost_hooks, find_weaknesses, is_as_strict, is_on
+from policy.proofs.strictness import Weakness, find_lost_hooks, find_weaknesses, is_as_strict
 from policy.solver.cells import Universe
 from policy.solver.solver import solve
 
@@ -97,8 +97,8 @@ def _find_unseen(weaker: Iterable[Weakness], changes: list[Change]) -> Iterator[
 
 def _find_swapped(old: ir.Policy, new: ir.Policy, event: str) -> list[ir.Expr]:
     """For each two hooks that change places: the requests on which both run, before and after."""
-    mine = {hook.name: (place, hook) for place, hook in enumerate(new.hooks) if is_on(hook, event)}
-    kept = [hook for hook in old.hooks if is_on(hook, event) and hook.name in mine][:_MAX_ORDERED_HOOKS]
+    mine = {hook.name: (place, hook) for place, hook in enumerate(new.hooks) if hook.is_on(event)}
+    kept = [hook for hook in old.hooks if hook.is_on(event) and hook.name in mine][:_MAX_ORDERED_HOOKS]
     found: list[ir.Expr] = []
     for index, first in enumerate(kept):
         for second in kept[index + 1 :]:
@@ -111,12 +111,10 @@ def _find_swapped(old: ir.Policy, new: ir.Policy, event: str) -> list[ir.Expr]:
 def _hook_elements(policy: ir.Policy, event: str) -> dict[str, ir.Expr]:
     found: dict[str, list[ir.Expr]] = {}
     for hook in policy.hooks:
-        if is_on(hook, event):
-            call = hook_call(hook)
-            words = (
-                f"hook {call.name} {call.phase}, {call.executor} {call.program}, {call.timeout_ms} ms, on_error {call.on_error}"
-            )
-            found.setdefault(words + (f", uses {', '.join(call.uses)}" if call.uses else ""), []).append(hook.guard)
+        if hook.is_on(event):
+            words = f"hook {hook.name} {hook.phase}, {hook.executor} {hook.program}, {hook.timeout_ms} ms"
+            uses = f", uses {', '.join(hook.uses)}" if hook.uses else ""
+            found.setdefault(f"{words}, on_error {hook.on_error}{uses}", []).append(hook.guard)
     return {words: ir.disj(guards) for words, guards in found.items()}
 
 
