@@ -55,8 +55,10 @@ class Catalog(msgspec.Struct, frozen=True, omit_defaults=True):
     secrets: dict[str, tuple[str, ...]] = {}
     digest: str = ""
 
-    def field(self, capability: str, name: str) -> Field | None:
-        return self.context.get(name) or self.capabilities[capability].fields.get(name)
+    def field(self, event: str, name: str) -> Field | None:
+        """A fact about the caller, or an argument if the event is a capability."""
+        known = self.context.get(name)
+        return self.capabilities[event].fields.get(name) if known is None and event in self.capabilities else known
 
     def to_json(self) -> bytes:
         """Canonical bytes: sorted keys, no spaces."""

@@ -89,17 +89,11 @@ class _Side:
         return [rule.guard for rule in self.rules if rule.verdict == verdict]
 
 
-def find_weaknesses(old: ir.Policy, new: ir.Policy, capability: str, can_hold: CanHold) -> Iterator[Weakness]:
-    """Each way in which `new` may be less strict than `old` about a capability. `can_hold` is asked about split counters."""
-    yield from _Comparison(_Side(old, capability), _Side(new, capability), can_hold).compare()
-
-
-def find_lost_hooks(old: ir.Policy, new: ir.Policy, event: str) -> Iterator[Weakness]:
-    """Each hook of a session event that may not run as strictly any more."""
-    for hook in old.hooks:
-        if hook.is_on(event):
-            kept = [other.guard for other in new.hooks if other.is_on(event) and is_strict_hook(other, hook)]
-            yield from _lose("hook", f"runs the hook `{hook.name}` at {hook.phase}", [hook.guard], kept, ())
+def find_weaknesses(old: ir.Policy, new: ir.Policy, event: str, can_hold: CanHold) -> Iterator[Weakness]:
+    """Each way in which `new` may be less strict than `old` about a capability, or at a session event, which has hooks only.
+    `can_hold` is asked about split counters."""
+    comparison = _Comparison(_Side(old, event), _Side(new, event), can_hold)
+    yield from comparison.compare_hooks(()) if event in ir.LIFECYCLE else comparison.compare()
 
 
 class _Comparison:
@@ -119,13 +113,16 @@ class _Comparison:
         for rate in self.old.rates:
             yield from self._compare_rate(rate)
         permitted = (ir.Any(tuple(self.new.granted)), ir.Any(tuple(self.old.granted)), *self.both_alive)
-        for hook in self.old.hooks:
-            kept = [other.guard for other in self.new.hooks if is_strict_hook(other, hook)]
-            yield from _lose("hook", f"runs the hook `{hook.name}`", [hook.guard], kept, permitted)
+        yield from self.compare_hooks(permitted)
         for name, value in sorted({setting for limit in self.old.limits for setting in limit.settings}):
             was = [limit.guard for limit in self.old.limits if (name, value) in limit.settings]
             kept = [limit.guard for limit in self.new.limits if dict(limit.settings).get(name, value + 1) <= value]
             yield from _lose("limit", f"limits {name} to {value:_}", was, kept, permitted)
+
+    def compare_hooks(self, where: tuple[ir.Expr, ...]) -> Iterator[Weakness]:
+        for hook in self.old.hooks:
+            kept = [other.guard for other in self.new.hooks if is_strict_hook(other, hook)]
+            yield from _lose("hook", f"runs the hook `{hook.name}`", [hook.guard], kept, where)
 
     def _compare_verdicts(self) -> Iterator[Weakness]:
         old, new = self.old, self.new

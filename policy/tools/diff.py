@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from policy.errors import PolicyError
 from policy.evaluation import interpreter
 from policy.model import ir
-from policy.model.catalog import Catalog, Field
+from policy.model.catalog import Field
 from policy.model.decisions import Decision
 from policy.model.kinds import KINDS
 from policy.policies import Policy
 from policy.proofs.claims import show, verdict_is
-from policy.proofs.strictness import Weakness, find_lost_hooks, find_weaknesses, is_as_strict
+from policy.proofs.strictness import Weakness, find_weaknesses, is_as_strict
 from policy.solver.cells import Universe
 from policy.solver.solver import solve
 
@@ -49,33 +49,9 @@ def _side(decision: Decision) -> str:
 def diff(old: Policy, new: Policy) -> list[Change]:
     """Every class of change from `old` to `new`. Raises UnsettledClaim when a class cannot be settled."""
     changes: list[Change] = []
-    for capability in sorted({*old.catalog.capabilities, *new.catalog.capabilities}):
+    for capability in (*sorted({*old.catalog.capabilities, *new.catalog.capabilities}), *ir.LIFECYCLE):
         changes += _Comparison(old, new, capability).run()
-    for event in ir.LIFECYCLE:
-        changes += _event_changes(old, new, event)
     return changes
-
-
-def _event_changes(old: Policy, new: Policy, event: ir.Phase) -> list[Change]:
-    """Hooks that run at a session event before but not after, or the other way round."""
-    facts = {**old.catalog.context, **new.catalog.context}
-
-    def find(condition: ir.Expr, what: str) -> list[Change]:
-        witness = solve(condition, Universe(facts, [condition])).witness
-        if witness is None:
-            return []
-        first, second = old.decide(event, witness), new.decide(event, witness)
-        return [Change(ir.Request(event, witness), first, second, what, not is_as_strict(second, first))]
-
-    before, after = _hook_elements(old.ir, event), _hook_elements(new.ir, event)
-    changes: list[Change] = []
-    for what, differs in _list_differences(before, after):
-        changes += find(differs, what)
-    for what, condition in list(_find_unseen(find_lost_hooks(old.ir, new.ir, event), changes)):
-        changes += find(condition, what)
-    for pair in _find_swapped(old.ir, new.ir, event)[:1]:
-        changes += find(pair, "hooks run in another order")
-    return _merge(changes)
 
 
 def _list_differences(before: dict[str, ir.Expr], after: dict[str, ir.Expr]) -> Iterator[tuple[str, ir.Expr]]:
@@ -152,7 +128,7 @@ class _Comparison:
 
     def _obligations(self, verdict: ir.Verdict) -> list[Change]:
         same = ir.All((self.old_is[verdict], self.new_is[verdict]))
-        if same == ir.FALSE:
+        if ir.FALSE in same.items:
             return []
         before, after = _elements(self.old.ir, self.capability, verdict), _elements(self.new.ir, self.capability, verdict)
         changes: list[Change] = []
@@ -187,7 +163,7 @@ class _Comparison:
             names.update(policy.reads(self.capability))
         fields: dict[str, Field] = {}
         for name in sorted(names):
-            found = [f for c in (self.new.catalog, self.old.catalog) if (f := _lookup(c, self.capability, name)) is not None]
+            found = [f for c in (self.new.catalog, self.old.catalog) if (f := c.field(self.capability, name)) is not None]
             if len({(f.kind, f.values, f.low, f.high) for f in found}) != 1:
                 raise PolicyError(
                     f"`{name}` of {self.capability} has different types in the two catalogs; verdicts cannot be compared"
@@ -208,10 +184,6 @@ def _merge(changes: list[Change]) -> list[Change]:
         loosens = any(change.loosens for change in same)
         merged.append(Change(same[0].request, same[0].before, same[0].after, what, loosens))
     return merged
-
-
-def _lookup(catalog: Catalog, capability: str, name: str) -> Field | None:
-    return catalog.field(capability, name) if capability in catalog.capabilities else catalog.context.get(name)
 
 
 def _reach(rules: Iterable[ir.Rule], rule_id: str) -> ir.Expr:
