@@ -15,10 +15,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from policy.evaluation import ast_nodes as nodes
+from policy.evaluation.interpreter import read_values
 from policy.model import ir
 from policy.model.catalog import Field
-from policy.model.decisions import DEFAULT, INTERNAL, Decision, assemble, lifecycle, refusal
-from policy.model.fields import MAX_NAME_CHARS
+from policy.model.decisions import DEFAULT, INTERNAL, Decision, assemble, lifecycle
+from policy.model.kinds import MAX_NAME_CHARS
 
 Attributes = Mapping[str, object]
 Decide = Callable[[Attributes], Decision]
@@ -42,7 +43,7 @@ def worst_case_comparisons(policy: ir.Policy, event: str) -> int:
 
 class _Event:
     def __init__(self, policy: ir.Policy, event: str) -> None:
-        self.event = event
+        self.policy, self.event = policy, event
         self.fields = policy.reads[event]
         self.names = {field.name: f"v{i}" for i, field in enumerate(self.fields)}
         self.rules = [rule for rule in policy.rules if event in rule.capabilities]
@@ -129,17 +130,14 @@ class _Event:
         return [nodes.compare(its_class, ast.IsNot(), self._constant("str", str)), too_long]
 
     def _invalid(self) -> Decide:
-        known = {(f.name, present): refusal(f.name, present) for f in self.fields for present in (False, True)}
-        fields = self.fields
+        policy, event = self.policy, self.event
 
         def invalid(attributes: Attributes) -> Decision:
             try:
-                for field in fields:
-                    if not field.accepts(attributes.get(field.name, field.default)):
-                        return known[field.name, field.name in attributes]
+                values = read_values(policy, event, attributes)
             except Exception:  # a hostile mapping; INVARIANT: what cannot be judged is denied
-                pass
-            return INTERNAL
+                return INTERNAL
+            return values if isinstance(values, Decision) else INTERNAL
 
         return invalid
 
@@ -153,12 +151,12 @@ class _Event:
             outcomes = {1 << i: assemble("deny", [rule], [], [], []) for i, rule in group}
             found = nodes.subscript(self._constant("denials", outcomes), nodes.lowest_bit("m"))
             return [nodes.assign("m", mask), nodes.if_(nodes.load("m"), [nodes.return_(found)])]
-        return [
-            nodes.if_(
-                self._condition(rule.guard), [nodes.return_(self._constant(f"deny{i}", assemble("deny", [rule], [], [], [])))]
-            )
-            for i, rule in group
-        ]
+        return self._first("deny", group)
+
+    def _first(self, verdict: ir.Verdict, group: list[tuple[int, ir.Rule]]) -> list[ast.stmt]:
+        """One rule after the other; the first that matches decides."""
+        found = [(rule, self._constant(f"{verdict}{i}", self._decision(verdict, [rule], 0))) for i, rule in group]
+        return [nodes.if_(self._condition(rule.guard), [nodes.return_(decision)]) for rule, decision in found]
 
     def _permit(self, verdict: ir.Verdict) -> list[ast.stmt]:
         group = self._group(verdict)
@@ -166,13 +164,7 @@ class _Event:
             return []
         plain = all(rule.plain for _, rule in group)
         if plain and not self.conditional and len(group) <= DISPATCH_ABOVE:
-            return [
-                nodes.if_(
-                    self._condition(rule.guard),
-                    [nodes.return_(self._constant(f"{verdict}{i}", self._decision(verdict, [rule], 0)))],
-                )
-                for i, rule in group
-            ]
+            return self._first(verdict, group)
         body: list[ast.stmt] = []
         if len(group) > DISPATCH_ABOVE:
             body.append(nodes.assign("m", self._dispatch(group, plain=plain)))

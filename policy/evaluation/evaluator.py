@@ -43,7 +43,7 @@ class Evaluator:
         eager = eager and len(busy) <= MAX_EAGER
         for event in policy.reads:
             if event not in busy and not policy.reads[event]:
-                self._table[event] = _always_quiet if event in ir.LIFECYCLE else _always_default
+                self._table[event] = (lambda _: _QUIET) if event in ir.LIFECYCLE else (lambda _: DEFAULT)
             elif eager:
                 self._table[event] = emit_event(policy, event)
         self.decide: Callable[[str, Attributes], Decision] = self._make_decide()
@@ -72,14 +72,6 @@ class Evaluator:
             return INTERNAL
 
 
-def _always_default(attributes: Attributes) -> Decision:
-    return DEFAULT
-
-
-def _always_quiet(attributes: Attributes) -> Decision:
-    return _QUIET
-
-
 class Specialiser:
     """Makes and keeps evaluators folded for a session's fixed facts."""
 
@@ -88,12 +80,9 @@ class Specialiser:
         self._known: OrderedDict[tuple[object, ...], Evaluator] = OrderedDict()
         self._lock = Lock()
         self._literals: dict[str, list[ir.Lit]] = {}
-        exprs = [rule.guard for rule in policy.rules] + [rule.auto for rule in policy.rules if rule.auto is not None]
-        exprs += [limit.guard for limit in policy.limits] + [hook.guard for hook in policy.hooks]
-        seen: dict[ir.Lit, None] = {}
-        for expr in exprs:
-            seen.update(dict.fromkeys(ir.Lit(lit.field, lit.op, lit.args) for lit in ir.literals(expr)))
-        for lit in seen:
+        guards = [one.guard for one in (*policy.rules, *policy.limits, *policy.hooks)]
+        exprs = guards + [rule.auto for rule in policy.rules if rule.auto is not None]
+        for lit in dict.fromkeys(ir.Lit(lit.field, lit.op, lit.args) for expr in exprs for lit in ir.literals(expr)):
             self._literals.setdefault(lit.field, []).append(lit)
 
     def evaluator(self, facts: Mapping[str, object]) -> Evaluator:

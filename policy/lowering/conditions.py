@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from policy.lowering.constants import Constants, LetEntry, Targets
 from policy.model import ir
-from policy.model.catalog import Field
+from policy.model.catalog import Capability, Field
 from policy.syntax import tree as s
 from policy.syntax.parser import MAX_DEPTH
 from policy.text.literals import INT_MAX, INT_MIN
@@ -164,54 +164,42 @@ class Conditions(Constants):
         return self._fields[key]
 
     def _resolve(self, token: Token, targets: Targets) -> Field | None:
-        name, first = str(token), targets[0].fields.get(token) if targets else None
+        name = str(token)
         if not targets:
             owners = [c.name for c in self.catalog.capabilities.values() if name in c.fields]
             if owners:
-                self.error(
-                    "HP034",
-                    f"`{name}` is a field of {owners[0]}, and this condition holds for more than that",
-                    token,
-                    "use it in the rule itself",
-                )
+                message = f"`{name}` is a field of {owners[0]}, and this condition holds for more than that"
+                self.error("HP034", message, token, "use it in the rule itself")
             else:
                 self._unknown_field(token, (), "the caller")
             return None
-        for target in targets:
-            other = target.fields.get(token)
-            if other is None and name in target.left_out:
-                self.error("HP021", f"`{name}` of {target.name} cannot be decided on: {target.left_out[name]}", token)
-                return None
-            if other is None:
-                self._unknown_field(token, tuple(target.fields), target.name)
-                return None
-            assert first is not None
-            if not other.usable:
-                self.error(
-                    "HP028",
-                    f"`{name}` may be missing from a call of {target.name} and has no default",
-                    token,
-                    "make it required in the tool's schema, or give it a default",
-                )
-                return None
-            if (other.kind, other.values) != (first.kind, first.values):
-                self.error(
-                    "HP030",
-                    f"`{name}` is {first.type.words} in {targets[0].name} but {other.type.words} in {target.name}",
-                    token,
-                    "write one rule for each",
-                )
-                return None
-        if first is None or len(targets) == 1:
-            return first
+        fields = [field for target in targets if (field := self._own_field(token, target, targets[0])) is not None]
+        if len(fields) < len(targets):
+            return None
         # A number that some of them can hold says something.
-        fields = [target.fields[name] for target in targets]
-        return replace(first, low=min(field.low for field in fields), high=max(field.high for field in fields))
+        low, high = min(field.low for field in fields), max(field.high for field in fields)
+        return fields[0] if len(fields) == 1 else replace(fields[0], low=low, high=high)
+
+    def _own_field(self, token: Token, target: Capability, first: Capability) -> Field | None:
+        """The field of one capability, if a condition on it means the same as for the `first`; or None after reporting."""
+        own = target.fields.get(token)
+        if own is None and token in target.left_out:
+            self.error("HP021", f"`{token}` of {target.name} cannot be decided on: {target.left_out[token]}", token)
+        elif own is None:
+            self._unknown_field(token, tuple(target.fields), target.name)
+        elif not own.usable:
+            message = f"`{token}` may be missing from a call of {target.name} and has no default"
+            self.error("HP028", message, token, "make it required in the tool's schema, or give it a default")
+        elif (same := first.fields.get(token)) is not None and (own.kind, own.values) != (same.kind, same.values):
+            message = f"`{token}` is {same.type.words} in {first.name} but {own.type.words} in {target.name}"
+            self.error("HP030", message, token, "write one rule for each")
+        else:
+            return own
+        return None
 
     def _unknown_field(self, token: Token, fields: tuple[str, ...], owner: str) -> None:
-        candidates = (*fields, *self.catalog.context, *self.lets)
-        guess = self.findings.guess(token, candidates)
-        hint = f"did you mean `{guess}`?" if guess else ("fields: " + ", ".join(sorted(fields)) if fields else None)
+        otherwise = "fields: " + ", ".join(sorted(fields)) if fields else None
+        hint = self.findings.guess(token, (*fields, *self.catalog.context, *self.lets), otherwise)
         self.error("HP021", f"{owner} has no field `{token}`", token, hint)
 
     def _compare(self, field_: Field, atom: s.Comparison) -> ir.Expr:
@@ -249,11 +237,10 @@ class Conditions(Constants):
         name = atom.values[0].token
         entry = self.sets.get(name)
         if entry is None:
-            guess = self.findings.guess(name, self.sets)
             if name in self.lets:
                 self.error("HP022", f"`{name}` is a condition, not a set", name, f"write `and {name}`")
             else:
-                self.error("HP022", f"no set is called `{name}` here", name, f"did you mean `{guess}`?" if guess else None)
+                self.error("HP022", f"no set is called `{name}` here", name, self.findings.guess(name, self.sets))
             return ir.TRUE
         entry.used = True
         key = (str(name), field_.name, id(field_))

@@ -118,8 +118,7 @@ class Constants:
             self.error("HP026", f"`{text}` mixes letters that look alike", value.token, "type it again in one alphabet")
             return None
         if field_.type.shape == "choice" and text not in field_.values:
-            guess = self.findings.guess(text, field_.values)
-            hint = f"did you mean `{guess}`?" if guess else "values: " + ", ".join(field_.values[:20])
+            hint = self.findings.guess(text, field_.values, "values: " + ", ".join(field_.values[:20]))
             self.error("HP023", f"`{field_.name}` is never `{text}`", value.token, hint)
             return None
         fault = field_.type.find_fault(text)

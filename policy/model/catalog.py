@@ -17,11 +17,11 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from policy.model.fields import CatalogError as CatalogError
-from policy.model.fields import Field as Field
-from policy.model.fields import Scalar as Scalar
-from policy.model.fields import check_field
 from policy.model.json_schema import schema_fields
+from policy.model.kinds import CatalogError as CatalogError
+from policy.model.kinds import Field as Field
+from policy.model.kinds import Scalar as Scalar
+from policy.model.kinds import check_field
 from policy.model.settings import LANGUAGES, SETTINGS
 from policy.text.literals import host_fault
 

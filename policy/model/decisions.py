@@ -9,6 +9,7 @@ This file does not know how rules are matched.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import msgspec
 
@@ -65,6 +66,7 @@ UNKNOWN = Decision("deny", "unknown", "no such capability or event")
 INTERNAL = Decision("deny", "invalid", "the request could not be judged")
 
 
+@lru_cache(maxsize=8192)
 def refusal(field: str, present: bool) -> Decision:
     what = "is not a value this field can hold" if present else "is missing"
     return Decision("deny", "invalid", f"{field} {what}")

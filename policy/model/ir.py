@@ -150,6 +150,10 @@ class Policy(msgspec.Struct, frozen=True, omit_defaults=True):
         yield from (hook.guard for hook in self.hooks if hook.is_on(event))
 
 
+EMPTY = Policy("", 0, "", (), (), (), (), {})
+"""Permits nothing and knows nothing."""
+
+
 class Request(msgspec.Struct, frozen=True):
     """One concrete question, and what a test expects of it."""
 
