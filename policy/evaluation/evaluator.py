@@ -80,8 +80,8 @@ class Specialiser:
         self._known: OrderedDict[tuple[object, ...], Evaluator] = OrderedDict()
         self._lock = Lock()
         self._literals: dict[str, list[ir.Lit]] = {}
-        guards = [one.guard for one in (*policy.rules, *policy.limits, *policy.hooks)]
-        exprs = guards + [rule.auto for rule in policy.rules if rule.auto is not None]
+        exprs = [rule.guard for rule in policy.rules] + [rule.auto for rule in policy.rules if rule.auto is not None]
+        exprs += [limit.guard for limit in policy.limits] + [hook.guard for hook in policy.hooks]
         for lit in dict.fromkeys(ir.Lit(lit.field, lit.op, lit.args) for expr in exprs for lit in ir.literals(expr)):
             self._literals.setdefault(lit.field, []).append(lit)
 

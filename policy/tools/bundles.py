@@ -8,8 +8,7 @@ This file does not know where bundles and keys are kept.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Iterable
 
 import msgspec
 from cryptography.exceptions import InvalidSignature
@@ -30,7 +29,6 @@ from policy.policies import Policy
 
 FORMAT = "hatchway-policy-bundle/1"
 MAX_BUNDLE_BYTES = 64 * 1024 * 1024
-T = TypeVar("T")
 
 
 class Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -138,18 +136,20 @@ def new_key() -> tuple[bytes, bytes]:
 
 
 def read_private_key(pem: bytes) -> Ed25519PrivateKey:
-    return _read_key("a private key", lambda: load_pem_private_key(pem, None), Ed25519PrivateKey)
+    try:
+        key = load_pem_private_key(pem, None)
+    except (ValueError, TypeError) as error:
+        raise BundleError(f"not a private key: {error}") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise BundleError("not an Ed25519 key")
+    return key
 
 
 def read_public_key(pem: bytes) -> Ed25519PublicKey:
-    return _read_key("a public key", lambda: load_pem_public_key(pem), Ed25519PublicKey)
-
-
-def _read_key(what: str, load: Callable[[], object], kind: type[T]) -> T:
     try:
-        key = load()
+        key = load_pem_public_key(pem)
     except (ValueError, TypeError) as error:
-        raise BundleError(f"not {what}: {error}") from error
-    if not isinstance(key, kind):
+        raise BundleError(f"not a public key: {error}") from error
+    if not isinstance(key, Ed25519PublicKey):
         raise BundleError("not an Ed25519 key")
     return key
