@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from lark import Token
 from msgspec.structs import replace
 
-from policy.lowering.constants import Constants, LetEntry, Targets
+from policy.lowering.constants import Constants, LetEntry, Size, Targets
 from policy.model import ir
 from policy.model.catalog import Capability, Field
 from policy.syntax import tree as s
@@ -44,27 +44,29 @@ class Conditions(Constants):
         return ir.TRUE
 
     def define_let(self, name: Token, expr: s.Expr) -> None:
-        entry = LetEntry(name, expr, self.source, len(self.lets))
-        deepest = 0
+        size = self._measure(expr)
         for atom in s.list_atoms(expr):
-            other = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
-            if other is None:
-                entry.atoms += 1
-                if isinstance(atom, s.Truth):
-                    self._early.setdefault(str(atom.name), []).append((atom.name, self.source))
-                continue
-            other.used = True
-            entry.needs |= other.needs | (1 << other.index)
-            entry.atoms += other.atoms
-            deepest = max(deepest, other.depth)
-            entry.broken = entry.broken or other.broken
-        entry.depth = s.measure_depth(expr) + deepest
-        if entry.atoms > MAX_ATOMS or entry.depth > MAX_DEPTH:
-            entry.broken = True
-            what = f"{entry.atoms:,} comparisons" if entry.atoms > MAX_ATOMS else f"{entry.depth} levels"
-            self.error("HP047" if entry.atoms > MAX_ATOMS else "HP002", f"`{name}` expands to {what}", name, "split the policy")
-        self.lets[str(name)] = entry
+            if isinstance(atom, s.Truth) and atom.name not in self.lets:
+                self._early.setdefault(str(atom.name), []).append((atom.name, self.source))
+        if size.atoms > MAX_ATOMS or size.depth > MAX_DEPTH:
+            what = f"{size.atoms:,} comparisons" if size.atoms > MAX_ATOMS else f"{size.depth} levels"
+            self.error("HP047" if size.atoms > MAX_ATOMS else "HP002", f"`{name}` expands to {what}", name, "split the policy")
+            size = size._replace(broken=True)
+        self.lets[str(name)] = LetEntry(name, expr, self.source, len(self.lets), size)
         self._refuse_early_uses(name)
+
+    def _measure(self, expr: s.Expr) -> Size:
+        """What an expression expands to; the lets it refers to are in use from now on."""
+        needs, atoms, deepest, broken = 0, 0, 0, False
+        for atom in s.list_atoms(expr):
+            let = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
+            atoms += let.size.atoms if let else 1
+            if let:
+                let.used = True
+                needs |= let.size.needs | (1 << let.index)
+                deepest = max(deepest, let.size.depth)
+                broken = broken or let.size.broken
+        return Size(needs, atoms, s.measure_depth(expr) + deepest, broken)
 
     def _refuse_early_uses(self, name: Token) -> None:
         """THREAT[TM-POL-008]: a let that uses a later one, or itself, has no meaning, and rules that use it would vanish."""
@@ -95,23 +97,17 @@ class Conditions(Constants):
         if isinstance(expr, s.Comparison):
             self.atoms += 1
             return self._atom(expr, targets)
-        needed, atoms, deepest = 0, 0, 0
-        for atom in s.list_atoms(expr):
-            let = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
-            atoms += let.atoms if let else 1
-            if let:
-                let.used = True
-                needed |= let.needs | (1 << let.index)
-                deepest = max(deepest, let.depth)
-                if let.broken:
-                    return self.spoil()
-        if atoms > MAX_ATOMS or s.measure_depth(expr) + deepest > MAX_DEPTH:
-            self.findings.add("HP047", f"the condition expands to {atoms:,} comparisons", self.locate(expr), "split the rule")
+        size = self._measure(expr)
+        if size.broken:
             return self.spoil()
-        self.atoms += atoms
-        for let in self.lets.values() if needed else ():
+        if size.atoms > MAX_ATOMS or size.depth > MAX_DEPTH:
+            words = f"the condition expands to {size.atoms:,} comparisons"
+            self.findings.add("HP047", words, self.locate(expr), "split the rule")
+            return self.spoil()
+        self.atoms += size.atoms
+        for let in self.lets.values() if size.needs else ():
             key = (let.index, id(targets))
-            if needed >> let.index & 1 and key not in self._let_cache:
+            if size.needs >> let.index & 1 and key not in self._let_cache:
                 before, self.source, faults = self.source, let.source, self.faults
                 lowered = self._walk(let.expr, targets)
                 self._let_cache[key] = lowered if self.faults == faults else None

@@ -8,6 +8,7 @@ This file does not know conditions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from lark import Token
 
@@ -29,18 +30,22 @@ class SetEntry:
     used: bool = False
 
 
+class Size(NamedTuple):
+    """What a condition expands to. `needs` has one bit per let it refers to, directly or not."""
+
+    needs: int
+    atoms: int
+    depth: int
+    broken: bool
+
+
 @dataclass(slots=True)
 class LetEntry:
-    """`needs` has one bit per let this one refers to, directly or not."""
-
     name: Token
     expr: s.Expr
     source: Source
     index: int
-    needs: int = 0
-    atoms: int = 0
-    depth: int = 0
-    broken: bool = False
+    size: Size
     used: bool = False
 
 

@@ -84,16 +84,6 @@ def _find_swapped(old: ir.Policy, new: ir.Policy, event: str) -> list[ir.Expr]:
     return found
 
 
-def _hook_elements(policy: ir.Policy, event: str) -> dict[str, ir.Expr]:
-    found: dict[str, list[ir.Expr]] = {}
-    for hook in policy.hooks:
-        if hook.is_on(event):
-            words = f"hook {hook.name} {hook.phase}, {hook.executor} {hook.program}, {hook.timeout_ms} ms"
-            uses = f", uses {', '.join(hook.uses)}" if hook.uses else ""
-            found.setdefault(f"{words}, on_error {hook.on_error}{uses}", []).append(hook.guard)
-    return {words: ir.disj(guards) for words, guards in found.items()}
-
-
 class _Comparison:
     def __init__(self, old: Policy, new: Policy, capability: str) -> None:
         self.old, self.new, self.capability = old, new, capability
@@ -165,9 +155,8 @@ class _Comparison:
         for name in sorted(names):
             found = [f for c in (self.new.catalog, self.old.catalog) if (f := c.field(self.capability, name)) is not None]
             if len({(f.kind, f.values, f.low, f.high) for f in found}) != 1:
-                raise PolicyError(
-                    f"`{name}` of {self.capability} has different types in the two catalogs; verdicts cannot be compared"
-                )
+                words = "has different types in the two catalogs; verdicts cannot be compared"
+                raise PolicyError(f"`{name}` of {self.capability} {words}")
             fields[name] = found[0]
         return fields
 
@@ -194,26 +183,27 @@ def _reach(rules: Iterable[ir.Rule], rule_id: str) -> ir.Expr:
     return ir.All(tuple(ir.complement(rule.guard) for rule in rules))
 
 
-def _elements(policy: ir.Policy, capability: str, verdict: ir.Verdict) -> dict[str, ir.Expr]:
+def _elements(policy: ir.Policy, event: str, verdict: ir.Verdict) -> dict[str, ir.Expr]:
     """Each obligation a verdict can carry, in words, with the condition under which it is there."""
     found: dict[str, list[ir.Expr]] = {}
-    asks = []
-    for rule in policy.rules_for(capability):
-        if rule.verdict != verdict:
-            continue
+    rules = [rule for rule in policy.rules_for(event) if rule.verdict == verdict]
+    asks = [rule for rule in rules if rule.approver is not None]
+    for rule in rules:
         if rule.rate is not None:
             found.setdefault(f"rate {rule.rate.count} per {rule.rate.window_s} s per {rule.rate.per}", []).append(rule.guard)
-        if rule.approver is not None:
-            found.setdefault(f"approval by {rule.approver} within {KINDS['duration'].write(rule.within_ms or 0)}", []).append(
-                rule.guard
-            )
-            asks.append(ir.Any((ir.complement(rule.guard), rule.auto if rule.auto is not None else ir.FALSE)))
+    for rule in asks:
+        words = f"approval by {rule.approver} within {KINDS['duration'].write(rule.within_ms or 0)}"
+        found.setdefault(words, []).append(rule.guard)
+    for hook in policy.hooks:
+        if hook.is_on(event):
+            words = f"hook {hook.name} {hook.phase}, {hook.executor} {hook.program}, {hook.timeout_ms} ms"
+            uses = f", uses {', '.join(hook.uses)}" if hook.uses else ""
+            found.setdefault(f"{words}, on_error {hook.on_error}{uses}", []).append(hook.guard)
     elements = {words: ir.disj(guards) for words, guards in found.items()}
     if asks:
-        elements["automatic approval"] = ir.All(tuple(asks))
-    elements.update(_hook_elements(policy, capability))
-    elements.update(_limit_elements(policy, capability))
-    return elements
+        autos = (ir.Any((ir.complement(rule.guard), rule.auto if rule.auto is not None else ir.FALSE)) for rule in asks)
+        elements["automatic approval"] = ir.All(tuple(autos))
+    return elements | _limit_elements(policy, event)
 
 
 def _limit_elements(policy: ir.Policy, capability: str) -> dict[str, ir.Expr]:
