@@ -18,46 +18,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from policy.errors import BundleError, PolicyError, UnsettledClaim
     from policy.model.catalog import Capability, Catalog, CatalogError, Field, builtin_catalog, load_catalog, make_catalog
-    from policy.model.decisions import Approval, Decision, HookCall
-    from policy.model.ir import Rate
+    from policy.model.decisions import Approval, Decision
+    from policy.model.ir import HookCall, Rate
     from policy.policies import Policy, Session, Shadow, compile_policy
     from policy.text.diagnostics import Diagnostic
     from policy.tools.bundles import load_bundle, make_bundle
 
 _HOMES = {
-    "policy.tools.bundles": (
-        "load_bundle",
-        "make_bundle",
-    ),
-    "policy.model.catalog": (
-        "Capability",
-        "Catalog",
-        "CatalogError",
-        "Field",
-        "builtin_catalog",
-        "load_catalog",
-        "make_catalog",
-    ),
-    "policy.model.decisions": (
-        "Approval",
-        "Decision",
-        "HookCall",
-    ),
-    "policy.text.diagnostics": ("Diagnostic",),
-    "policy.errors": (
-        "BundleError",
-        "PolicyError",
-        "UnsettledClaim",
-    ),
-    "policy.model.ir": ("Rate",),
-    "policy.policies": (
-        "Policy",
-        "Session",
-        "Shadow",
-        "compile_policy",
-    ),
+    "policy.errors": "BundleError PolicyError UnsettledClaim",
+    "policy.text.diagnostics": "Diagnostic",
+    "policy.model.catalog": "Capability Catalog CatalogError Field builtin_catalog load_catalog make_catalog",
+    "policy.model.ir": "HookCall Rate",
+    "policy.model.decisions": "Approval Decision",
+    "policy.policies": "Policy Session Shadow compile_policy",
+    "policy.tools.bundles": "load_bundle make_bundle",
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "Approval",

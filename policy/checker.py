@@ -54,8 +54,7 @@ def check(path: str, library: Library, catalog: Catalog | None = None) -> Checke
     except Exception as error:
         # INVARIANT: our own failure refuses the policy like any other finding; tests hold that no text brings us here.
         findings.add("HP099", f"{type(error).__name__}: {error}"[:300], Span(loaded.main.source, 0, 0))
-        empty = ir.Policy("", 0, loaded.catalog.digest, (), (), (), (), {})
-        return Checked(Program(empty, loaded.catalog, loaded.main.source, clean=False), loaded, findings.sort())
+        return Checked(Program(ir.EMPTY, loaded.catalog, loaded.main.source, clean=False), loaded, findings.sort())
 
 
 def _check(loaded: Loaded, findings: Findings) -> Checked:

@@ -6,8 +6,8 @@ This file does not know where the page is kept.
 
 from __future__ import annotations
 
-import re
 import sys
+from collections.abc import Iterable
 
 from policy.model.catalog import EFFECTS, Capability, Field, builtin_catalog
 from policy.model.settings import EXECUTORS, ON_ERROR, RATE_SCOPES, SETTINGS
@@ -23,27 +23,40 @@ Made from the compiler by `python -m policy.reference`; do not edit. The guide i
 
 def page() -> str:
     """The whole page as Markdown."""
-    parts = [_INTRO, _grammar(), _keywords(), _fields(), _capabilities(), _words(), _checks("error"), _checks("warning")]
+    catalog = builtin_catalog()
+    capabilities = sorted(catalog.capabilities.values(), key=lambda c: c.name)
+    parts = [
+        _INTRO,
+        f"## Grammar\n\n```lark\n{grammar_text().strip()}\n```\n",
+        _table("Keywords", "word | meaning", ((f"`{word}`", meaning) for word, meaning in sorted(KEYWORDS.items()))),
+        _table("Facts about the caller", "field | type | default | meaning", map(_describe_fact, catalog.context.values())),
+        _table("Built-in capabilities", "capability | effects | fields | needs limits", map(_describe, capabilities)),
+        _table(
+            "Limits",
+            "limit | type | in a decision | meaning",
+            ((f"`{name}`", one.kind, f"`{one.wire}`", one.doc) for name, one in SETTINGS.items()),
+        ),
+        _lists(),
+        _table("Errors", "code | name | what | why", _list_checks("error")),
+        _table("Warnings", "code | name | what | why", _list_checks("warning")),
+    ]
     return "\n".join(parts)
 
 
-def _grammar() -> str:
-    return f"## Grammar\n\n```lark\n{grammar_text().strip()}\n```\n"
+def _table(title: str, heads: str, rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [f"## {title}\n", f"| {heads} |", "|---" * len(heads.split(" | ")) + "|"]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
 
 
-def _keywords() -> str:
-    rows = "\n".join(f"| `{word}` | {_cell(meaning)} |" for word, meaning in sorted(KEYWORDS.items()))
-    return f"## Keywords\n\n| word | meaning |\n|---|---|\n{rows}\n"
-
-
-def _fields() -> str:
-    rows = "\n".join(_field_row(field) for field in builtin_catalog().context.values())
-    return f"## Facts about the caller\n\n| field | type | default | meaning |\n|---|---|---|---|\n{rows}\n"
-
-
-def _field_row(field: Field) -> str:
+def _describe_fact(field: Field) -> tuple[str, ...]:
     default = "required" if field.default is None else f"`{str(field.default).lower()}`" if field.default != "" else "empty"
-    return f"| `{field.name}` | {_kind(field)} | {default} | {_cell(field.doc)} |"
+    return f"`{field.name}`", _kind(field), default, field.doc
+
+
+def _describe(capability: Capability) -> tuple[str, ...]:
+    fields = "<br>".join(f"`{f.name}`: {_kind(f)}; {f.doc}" for f in capability.fields.values())
+    return f"`{capability.name}`", ", ".join(capability.effects), fields, ", ".join(capability.needs) or "–"
 
 
 def _kind(field: Field) -> str:
@@ -54,39 +67,15 @@ def _kind(field: Field) -> str:
     return field.kind
 
 
-def _capabilities() -> str:
-    rows = "\n".join(_capability_row(c) for c in sorted(builtin_catalog().capabilities.values(), key=lambda c: c.name))
-    return f"## Built-in capabilities\n\n| capability | effects | fields | needs limits |\n|---|---|---|---|\n{rows}\n"
+def _list_checks(severity: str) -> Iterable[tuple[str, ...]]:
+    return ((c.code, c.slug, c.title, c.why) for c in CHECKS.values() if c.severity == severity)
 
 
-def _capability_row(capability: Capability) -> str:
-    fields = "<br>".join(f"`{f.name}`: {_kind(f)}; {_cell(f.doc)}" for f in capability.fields.values())
-    return f"| `{capability.name}` | {', '.join(capability.effects)} | {fields} | {', '.join(capability.needs) or '–'} |"
-
-
-def _words() -> str:
-    limits = "\n".join(f"| `{name}` | {s.kind} | `{s.wire}` | {_cell(s.doc)} |" for name, s in SETTINGS.items())
-    lists = [
-        f"## Limits\n\n| limit | type | in a decision | meaning |\n|---|---|---|---|\n{limits}\n",
-        "## Fixed lists\n",
-        "- Effects: " + ", ".join(f"`{effect}`" for effect in EFFECTS),
-        "- A rate is counted per " + ", ".join(f"`{word}` ({meaning})" for word, meaning in RATE_SCOPES.items()),
-        "- A hook runs " + ", ".join(f"`{word}` ({meaning})" for word, meaning in EXECUTORS.items()),
-        "- `on_error` is " + ", ".join(f"`{word}` ({meaning})" for word, meaning in ON_ERROR.items()) + "\n",
-    ]
-    return "\n".join(lists)
-
-
-def _checks(severity: str) -> str:
-    title = {"error": "Errors", "warning": "Warnings"}[severity]
-    rows = "\n".join(
-        f"| {c.code} | {c.slug} | {_cell(c.title)} | {_cell(c.why)} |" for c in CHECKS.values() if c.severity == severity
-    )
-    return f"## {title}\n\n| code | name | what | why |\n|---|---|---|---|\n{rows}\n"
-
-
-def _cell(text: str) -> str:
-    return re.sub(r"\|", r"\\|", text)
+def _lists() -> str:
+    lists = (("A rate is counted per", RATE_SCOPES), ("A hook runs", EXECUTORS), ("`on_error` is", ON_ERROR))
+    lines = ["## Fixed lists\n", "- Effects: " + ", ".join(f"`{effect}`" for effect in EFFECTS)]
+    lines += [f"- {says} " + ", ".join(f"`{word}` ({meaning})" for word, meaning in words.items()) for says, words in lists]
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

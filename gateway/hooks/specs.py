@@ -20,7 +20,7 @@ from msgspec import Meta
 from gateway.errors import Unprocessable
 from gateway.hooks.events import HookEvent
 from gateway.hooks.matchers import Matcher, find_mistakes
-from policy.model.decisions import HookCall
+from policy import HookCall
 from sandbox.languages import LANGUAGE_OF_HOOK
 
 OnError = Literal["block", "allow", "warn"]

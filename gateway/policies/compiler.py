@@ -89,8 +89,8 @@ class _Diff(msgspec.Struct, tag="diff", kw_only=True):
 
 
 class _Answer(msgspec.Struct, kw_only=True):
-    compiled: Compiled | None = None
-    changes: list[Changed] | None = None
+    compiled: Compiled = Compiled(findings=[])
+    changes: list[Changed] = []
     failure: str | None = None
 
 
@@ -123,35 +123,27 @@ class Compiler:
         self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None, *, tenant: str = ""
     ) -> Compiled:
         """A text that a caller sent."""
-        return _compiled(await self._ask(_request(sources, main, catalog), tenant))
+        return (await self._ask(_request(sources, main, catalog), tenant)).compiled
 
     async def load(self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
         """A stored policy."""
-        return _compiled(await self._loading.ask(_request(sources, main, catalog)))
+        return (await self._loading.ask(_request(sources, main, catalog))).compiled
 
     async def diff(self, old: Policy, new: Policy, *, tenant: str = "") -> list[Changed]:
         request = _Diff(old=old.ir, old_catalog=old.catalog, new=new.ir, new_catalog=new.catalog)
-        answer = await self._ask(request, tenant)
-        assert answer.changes is not None
-        return answer.changes
+        return (await self._ask(request, tenant)).changes
 
     async def _ask(self, request: _Compile | _Diff, tenant: str) -> _Answer:
         if self._waiting[tenant] >= _WAITING_MAX:
             raise TooMany("BUSY", "too many policies wait to be compiled", "try again")
         self._waiting[tenant] += 1
         try:
-            async with self._turn(tenant):
+            async with self._turns.setdefault(tenant, asyncio.Lock()):
                 return await self._checking.ask(request)
         finally:
             self._waiting[tenant] -= 1
             if not self._waiting[tenant]:
                 del self._waiting[tenant]
-
-    def _turn(self, tenant: str) -> asyncio.Lock:
-        lock = self._turns.get(tenant)
-        if lock is None:
-            lock = self._turns[tenant] = asyncio.Lock()
-        return lock
 
     async def close(self) -> None:
         await self._checking.close()
@@ -200,11 +192,6 @@ def _request(sources: Mapping[str, str], main: str, catalog: Catalog | None) -> 
     if sum(len(name) + len(text) for name, text in sources.items()) > SOURCES_BYTES_MAX:
         raise Unprocessable("INVALID_ARGUMENT", f"a policy's files may have {SOURCES_BYTES_MAX} characters together")
     return _Compile(sources=dict(sources), main=main, catalog=catalog.to_json().decode() if catalog else None)
-
-
-def _compiled(answer: _Answer) -> Compiled:
-    assert answer.compiled is not None
-    return answer.compiled
 
 
 def policy_of(compiled: Compiled) -> Policy:
@@ -270,26 +257,19 @@ def _diff_here(request: _Diff) -> list[Changed]:
 
 
 def _finding(one: Diagnostic) -> Finding:
-    place = None
-    if one.span is not None:
-        source = one.span.source
-        line, column = source.position(one.span.start)
-        end_line, end_column = source.position(one.span.end)
-        place = Place(file=source.path, line=line, column=column, end_line=end_line, end_column=end_column)
+    place = Place(file=one.span.source.path, **one.span.place()) if one.span is not None else None
     return Finding(code=one.code, severity=one.severity, message=one.message, hint=one.hint, place=place)
 
 
 def answer(message: bytes) -> bytes:
     """What the child does with each request."""
-    return msgspec.json.encode(_answer(message))
-
-
-def _answer(message: bytes) -> _Answer:
     try:
         request = _decode_request(message)
         if isinstance(request, _Diff):
-            return _Answer(changes=_diff_here(request))
-        catalog = load_catalog(request.catalog.encode()) if request.catalog is not None else None
-        return _Answer(compiled=compile_here(request.sources, request.main, catalog))
+            found = _Answer(changes=_diff_here(request))
+        else:
+            catalog = load_catalog(request.catalog.encode()) if request.catalog is not None else None
+            found = _Answer(compiled=compile_here(request.sources, request.main, catalog))
     except Exception as error:  # whatever a text does to the compiler, it is refused, and says so
-        return _Answer(failure=f"the policy could not be checked: {type(error).__name__}: {str(error)[:200]}")
+        found = _Answer(failure=f"the policy could not be checked: {type(error).__name__}: {str(error)[:200]}")
+    return msgspec.json.encode(found)

@@ -8,7 +8,7 @@ texts cut; a record with such a field cannot be replayed and says so. Does not k
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from gateway.records import Record
@@ -50,7 +50,8 @@ class Difference(Record, frozen=True, kw_only=True):
 class Decisions:
     """One tenant's."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock_ms: Callable[[], int]) -> None:
+        self._clock_ms = clock_ms
         self.shadow: Policy | None = None
         self.recent: deque[Decided] = deque(maxlen=KEPT_DECISIONS)
         self.differences: deque[Difference] = deque(maxlen=KEPT_DECISIONS)
@@ -64,10 +65,10 @@ class Decisions:
         facts: Mapping[str, Any],
         arguments: Mapping[str, Any],
         decision: Decision,
-        at: int,
     ) -> dict[str, Any]:
         """Log a decision. What of its arguments may be shown elsewhere, too, without the facts."""
         shown, masked = self._shown(policy, event, facts, arguments)
+        at = self._clock_ms()
         self.recent.append(
             Decided(
                 at=at,

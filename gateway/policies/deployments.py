@@ -61,9 +61,7 @@ class Comparison(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     old: Sources | None = None
 
 
-class Deploy(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    sources: dict[str, str]
-    main: str = "policy.hatch"
+class Deploy(Sources, frozen=True, kw_only=True, forbid_unknown_fields=True):
     shadow: bool = False
 
 

@@ -37,7 +37,7 @@ from gateway.stores.changes import AppendAudit, PutPolicy
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
 from gateway.stores.stored import Page
-from policy import Decision, Policy, builtin_catalog, make_catalog
+from policy import Policy, builtin_catalog, make_catalog
 from policy.model import ir
 from policy.model.catalog import Catalog, load_catalog
 from policy.tools.replay import Replay, replay
@@ -71,10 +71,9 @@ class PolicyGone(Forbidden):
 class _InForce:
     """One tenant's policies, and what they decided lately. A task that replaces one holds the lock."""
 
-    def __init__(self, active: Policy, shadow: Policy | None) -> None:
+    def __init__(self, active: Policy, lately: Decisions) -> None:
         self.active = active
-        self.lately = Decisions()
-        self.lately.shadow = shadow
+        self.lately = lately
         self.lock = asyncio.Lock()
 
 
@@ -127,8 +126,8 @@ class Policies:
             record = self._default_record(tenant.id, policy.digest, is_active=False)
             await self.pins.keep(record, policy, self._programs.get(policy.digest, {}))
         folded = policy.open_session(facts_of(tenant, session))
-        note, audit = functools.partial(self._note, in_force.lately), functools.partial(self._audit.note, tenant.id)
-        return Gate(policy, folded, session, note, audit, self.rates, self._clock_ms)
+        audit = functools.partial(self._audit.note, tenant.id)
+        return Gate(policy, folded, session, in_force.lately.note, audit, self.rates, self._clock_ms)
 
     async def active(self, tenant: str) -> Policy:
         return (await self._in_force(tenant)).active
@@ -145,8 +144,9 @@ class Policies:
         if found is None:
             stored = [*await self._store.policies_in(tenant, "active"), *await self._store.policies_in(tenant, "shadow")]
             compiled = {one.state: await self._compiled(one) for one in stored}
-            active, shadow = compiled.get("active", self.default), compiled.get("shadow")
-            found = self._tenants.setdefault(tenant, _InForce(active, shadow))
+            lately = Decisions(self._clock_ms)
+            lately.shadow = compiled.get("shadow")
+            found = self._tenants.setdefault(tenant, _InForce(compiled.get("active", self.default), lately))
         return found
 
     async def _pinned(self, tenant: str, digest: str) -> Policy:
@@ -171,18 +171,6 @@ class Policies:
             self._by_digest.pop(next(iter(self._by_digest)))
         self._by_digest[key] = policy
 
-    def _note(
-        self,
-        lately: Decisions,
-        policy: Policy,
-        session_id: str,
-        event: str,
-        facts: Mapping[str, Any],
-        arguments: Mapping[str, Any],
-        decision: Decision,
-    ) -> dict[str, Any]:
-        return lately.note(policy, session_id, event, facts, arguments, decision, self._clock_ms())
-
     async def recent(self, tenant: str, limit: int = 100) -> list[Decided]:
         """The newest first."""
         return newest((await self._in_force(tenant)).lately.recent, limit)
@@ -192,7 +180,7 @@ class Policies:
 
     def known_decisions(self, tenant: str) -> Decisions:
         """What is remembered of a tenant's decisions; nothing, if it has asked for nothing since the start."""
-        return self._tenants[tenant].lately if tenant in self._tenants else Decisions()
+        return self._tenants[tenant].lately if tenant in self._tenants else Decisions(self._clock_ms)
 
     async def check(self, sources: Mapping[str, str], main: str, tools: list[Capability], *, tenant: str = "") -> Compiled:
         """Compile, test and prove, in the tenant's turn. `findings` says what is wrong with it."""
@@ -216,21 +204,13 @@ class Policies:
         usable = [one for one in recent if not one.masked]
         lines = [msgspec.json.encode(one) for one in usable]
         found: Replay = await asyncio.to_thread(replay, policy, lines, keep=20)
-        examples = [
-            {
-                "event": one.record.event,
-                "attributes": one.record.attributes,
-                "was": one.record.verdict,
-                "is": one.decision.verdict,
-            }
-            for one in found.kept
-        ]
+        told = [(one.record, one.decision.verdict) for one in found.kept]
         return Replayed(
             total=found.total,
             changed=found.changed,
             loosened=found.loosened,
             not_replayable=len(recent) - len(usable),
-            examples=examples,
+            examples=[{"event": one.event, "attributes": one.attributes, "was": one.verdict, "is": now} for one, now in told],
         )
 
     async def unfit(self, tenant: str, name: str, catalog: Catalog) -> list[Finding]:

@@ -42,14 +42,14 @@ def host_in(value: ast.expr, args: Args, neg: bool) -> ast.expr:
     below = tuple(str(a)[1:] for a in args if str(a).startswith("*."))
     tests = [is_in(value, exact, False)] if exact else []
     if below:
-        tests.append(call_any(attribute(value, "endswith"), [const(below)]))
+        tests.append(call(attribute(value, "endswith"), [const(below)]))
     return not_(or_(tests)) if neg else or_(tests)
 
 
 def path_under(value: ast.expr, args: Args, neg: bool) -> ast.expr:
     # A final slash on both sides makes a prefix end at a segment: /data/acme is not above /data/acmex.
     slashed = binop(value, ast.Add(), const("/"))
-    test = call_any(attribute(slashed, "startswith"), [const(tuple(f"{a}/" for a in args))])
+    test = call(attribute(slashed, "startswith"), [const(tuple(f"{a}/" for a in args))])
     return not_(test) if neg else test
 
 
@@ -93,11 +93,7 @@ def or_(values: list[ast.expr]) -> ast.expr:
     return values[0] if len(values) == 1 else ast.BoolOp(op=ast.Or(), values=values, **AT)
 
 
-def call(name: str, args: list[ast.expr]) -> ast.expr:
-    return call_any(load(name), args)
-
-
-def call_any(function: ast.expr, args: list[ast.expr]) -> ast.expr:
+def call(function: ast.expr, args: list[ast.expr]) -> ast.expr:
     return ast.Call(func=function, args=args, keywords=[], **AT)
 
 
@@ -115,6 +111,11 @@ def lowest_bit(name: str) -> ast.expr:
 
 def if_(test: ast.expr, body: list[ast.stmt]) -> ast.stmt:
     return ast.If(test=test, body=body, orelse=[], **AT)
+
+
+def try_(body: list[ast.stmt], failure: ast.expr, handle: list[ast.stmt]) -> ast.stmt:
+    handler = ast.ExceptHandler(type=failure, name=None, body=handle, **AT)
+    return ast.Try(body=body, handlers=[handler], orelse=[], finalbody=[], **AT)
 
 
 def return_(value: ast.expr) -> ast.stmt:

@@ -15,10 +15,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from policy.evaluation import ast_nodes as nodes
+from policy.evaluation.interpreter import read_values
 from policy.model import ir
 from policy.model.catalog import Field
-from policy.model.decisions import DEFAULT, INTERNAL, Decision, assemble, lifecycle, refusal
-from policy.model.fields import MAX_NAME_CHARS
+from policy.model.decisions import DEFAULT, INTERNAL, Decision, assemble, lifecycle
+from policy.model.kinds import MAX_NAME_CHARS
 
 Attributes = Mapping[str, object]
 Decide = Callable[[Attributes], Decision]
@@ -42,12 +43,12 @@ def worst_case_comparisons(policy: ir.Policy, event: str) -> int:
 
 class _Event:
     def __init__(self, policy: ir.Policy, event: str) -> None:
-        self.event = event
+        self.policy, self.event = policy, event
         self.fields = policy.reads[event]
         self.names = {field.name: f"v{i}" for i, field in enumerate(self.fields)}
         self.rules = [rule for rule in policy.rules if event in rule.capabilities]
         self.limits = [limit for limit in policy.limits if event in limit.capabilities]
-        self.hooks = [hook for hook in policy.hooks if event in hook.capabilities or hook.phase == event]
+        self.hooks = [hook for hook in policy.hooks if hook.is_on(event)]
         self.scope: dict[str, Any] = {"__builtins__": {}, "Failure": Exception}
         self.functions: list[ast.stmt] = []
         self.comparisons = 0
@@ -75,21 +76,7 @@ class _Event:
         else:
             body += self._deny() + self._permit("ask") + self._permit("allow")
             body.append(nodes.return_(self._constant("default", DEFAULT)))
-        guarded = ast.Try(
-            body=body,
-            handlers=[
-                ast.ExceptHandler(
-                    type=nodes.load("Failure"),
-                    name=None,
-                    body=[nodes.return_(nodes.call("invalid", [nodes.load("attributes")]))],
-                    **nodes.AT,
-                )
-            ],
-            orelse=[],
-            finalbody=[],
-            **nodes.AT,
-        )
-        return nodes.function("decide", ["attributes"], [guarded])
+        return nodes.function("decide", ["attributes"], [nodes.try_(body, nodes.load("Failure"), [_refuse()])])
 
     def _loads(self) -> list[ast.stmt]:
         """Load and check every field. THREAT[TM-POL-007]: a value its type does not allow is denied before any rule is read."""
@@ -104,7 +91,7 @@ class _Event:
             body.append(nodes.assign(local, load))
             tests.extend(self._faults(field, local))
         if tests:
-            body.append(nodes.if_(nodes.or_(tests), [nodes.return_(nodes.call("invalid", [nodes.load("attributes")]))]))
+            body.append(nodes.if_(nodes.or_(tests), [_refuse()]))
         return body
 
     def _faults(self, field: Field, local: str) -> list[ast.expr]:
@@ -124,22 +111,19 @@ class _Event:
                 nodes.compare(value, ast.NotIn(), nodes.const(frozenset(field.values))),
             ]
         if kind.accepts is not None:
-            return [nodes.not_(nodes.call_any(self._constant(f"is_{kind.name}", kind.accepts), [value]))]
-        too_long = nodes.compare(nodes.call_any(self._constant("len", len), [value]), ast.Gt(), nodes.const(MAX_NAME_CHARS))
+            return [nodes.not_(nodes.call(self._constant(f"is_{kind.name}", kind.accepts), [value]))]
+        too_long = nodes.compare(nodes.call(self._constant("len", len), [value]), ast.Gt(), nodes.const(MAX_NAME_CHARS))
         return [nodes.compare(its_class, ast.IsNot(), self._constant("str", str)), too_long]
 
     def _invalid(self) -> Decide:
-        known = {(f.name, present): refusal(f.name, present) for f in self.fields for present in (False, True)}
-        fields = self.fields
+        policy, event = self.policy, self.event
 
         def invalid(attributes: Attributes) -> Decision:
             try:
-                for field in fields:
-                    if not field.accepts(attributes.get(field.name, field.default)):
-                        return known[field.name, field.name in attributes]
+                values = read_values(policy, event, attributes)
             except Exception:  # a hostile mapping; INVARIANT: what cannot be judged is denied
-                pass
-            return INTERNAL
+                return INTERNAL
+            return values if isinstance(values, Decision) else INTERNAL
 
         return invalid
 
@@ -153,12 +137,12 @@ class _Event:
             outcomes = {1 << i: assemble("deny", [rule], [], [], []) for i, rule in group}
             found = nodes.subscript(self._constant("denials", outcomes), nodes.lowest_bit("m"))
             return [nodes.assign("m", mask), nodes.if_(nodes.load("m"), [nodes.return_(found)])]
-        return [
-            nodes.if_(
-                self._condition(rule.guard), [nodes.return_(self._constant(f"deny{i}", assemble("deny", [rule], [], [], [])))]
-            )
-            for i, rule in group
-        ]
+        return self._first("deny", group)
+
+    def _first(self, verdict: ir.Verdict, group: list[tuple[int, ir.Rule]]) -> list[ast.stmt]:
+        """One rule after the other; the first that matches decides."""
+        found = [(rule, self._constant(f"{verdict}{i}", self._decision(verdict, [rule], 0))) for i, rule in group]
+        return [nodes.if_(self._condition(rule.guard), [nodes.return_(decision)]) for rule, decision in found]
 
     def _permit(self, verdict: ir.Verdict) -> list[ast.stmt]:
         group = self._group(verdict)
@@ -166,13 +150,7 @@ class _Event:
             return []
         plain = all(rule.plain for _, rule in group)
         if plain and not self.conditional and len(group) <= DISPATCH_ABOVE:
-            return [
-                nodes.if_(
-                    self._condition(rule.guard),
-                    [nodes.return_(self._constant(f"{verdict}{i}", self._decision(verdict, [rule], 0)))],
-                )
-                for i, rule in group
-            ]
+            return self._first(verdict, group)
         body: list[ast.stmt] = []
         if len(group) > DISPATCH_ABOVE:
             body.append(nodes.assign("m", self._dispatch(group, plain=plain)))
@@ -201,8 +179,8 @@ class _Event:
             return remembered.setdefault(key, decision)
 
         table, maker = self._constant(f"{verdict}_known", remembered), self._constant(f"{verdict}_make", make)
-        get = nodes.call_any(nodes.attribute(table, "get"), [nodes.load("k")])
-        return [*body, nodes.return_(nodes.or_([get, nodes.call_any(maker, [nodes.load("k")])]))]
+        get = nodes.call(nodes.attribute(table, "get"), [nodes.load("k")])
+        return [*body, nodes.return_(nodes.or_([get, nodes.call(maker, [nodes.load("k")])]))]
 
     def _decision(self, verdict: ir.Verdict, matched: list[ir.Rule], key: int) -> Decision:
         def on(expr: ir.Expr | None) -> bool:
@@ -249,13 +227,14 @@ class _Event:
             names: dict[object, str] = {}
             for key, members in buckets.items():
                 self.comparisons = 0
-                names[key] = self._bucket(members, field, plain=plain)
+                slim = [(i, _without(rule, _equalities(rule.guard)[field])) for i, rule in members]
+                names[key] = self._leaf(slim, plain=plain)
                 worst = max(worst, self.comparisons)
             self.comparisons = before + worst + 1
             parts.append(self._lookup(field, names))
             rest = others
         if rest:
-            parts.append(nodes.call(self._leaf(rest, plain=plain), [nodes.load(n) for n in self.names.values()]))
+            parts.append(nodes.call(nodes.load(self._leaf(rest, plain=plain)), [nodes.load(n) for n in self.names.values()]))
         result = parts[0]
         for part in parts[1:]:
             result = nodes.binop(result, ast.BitOr(), part)
@@ -270,12 +249,8 @@ class _Event:
         if "none" not in self.scope:
             self.scope["none"] = lambda *values: 0
         get = nodes.attribute(nodes.load(f"t{number}"), "get")
-        chosen = nodes.call_any(get, [nodes.load(self.names[field]), nodes.load("none")])
-        return nodes.call_any(chosen, [nodes.load(n) for n in self.names.values()])
-
-    def _bucket(self, members: list[tuple[int, ir.Rule]], field: str, *, plain: bool) -> str:
-        slim = [(i, _without(rule, _equalities(rule.guard)[field])) for i, rule in members]
-        return self._leaf(slim, plain=plain)
+        chosen = nodes.call(get, [nodes.load(self.names[field]), nodes.load("none")])
+        return nodes.call(chosen, [nodes.load(n) for n in self.names.values()])
 
     def _leaf(self, group: list[tuple[int, ir.Rule]], *, plain: bool) -> str:
         # Statements, not one nested expression: a group can have thousands of rules, and Python's compiler recurses.
@@ -317,6 +292,10 @@ class _Event:
     def _constant(self, name: str, value: Any) -> ast.expr:
         self.scope[f"c_{name}"] = value
         return nodes.load(f"c_{name}")
+
+
+def _refuse() -> ast.stmt:
+    return nodes.return_(nodes.call(nodes.load("invalid"), [nodes.load("attributes")]))
 
 
 def _equalities(guard: ir.Expr) -> dict[str, ir.Lit]:

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from threading import Lock
+from typing import TypeVar
+
+from msgspec.structs import replace
 
 from policy.errors import PolicyError
 from policy.evaluation.emitter import Attributes, emit_event
@@ -22,6 +25,7 @@ MAX_SPECIALISED = 256
 MAX_EAGER = 256
 _QUIET = lifecycle(())
 DecideEvent = Callable[[Attributes], Decision]
+T = TypeVar("T", ir.Rule, ir.Limit, ir.Hook)
 
 
 class Evaluator:
@@ -39,7 +43,7 @@ class Evaluator:
         eager = eager and len(busy) <= MAX_EAGER
         for event in policy.reads:
             if event not in busy and not policy.reads[event]:
-                self._table[event] = _always_quiet if event in ir.LIFECYCLE else _always_default
+                self._table[event] = (lambda _: _QUIET) if event in ir.LIFECYCLE else (lambda _: DEFAULT)
             elif eager:
                 self._table[event] = emit_event(policy, event)
         self.decide: Callable[[str, Attributes], Decision] = self._make_decide()
@@ -68,14 +72,6 @@ class Evaluator:
             return INTERNAL
 
 
-def _always_default(attributes: Attributes) -> Decision:
-    return DEFAULT
-
-
-def _always_quiet(attributes: Attributes) -> Decision:
-    return _QUIET
-
-
 class Specialiser:
     """Makes and keeps evaluators folded for a session's fixed facts."""
 
@@ -86,10 +82,7 @@ class Specialiser:
         self._literals: dict[str, list[ir.Lit]] = {}
         exprs = [rule.guard for rule in policy.rules] + [rule.auto for rule in policy.rules if rule.auto is not None]
         exprs += [limit.guard for limit in policy.limits] + [hook.guard for hook in policy.hooks]
-        seen: dict[ir.Lit, None] = {}
-        for expr in exprs:
-            seen.update(dict.fromkeys(ir.Lit(lit.field, lit.op, lit.args) for lit in ir.literals(expr)))
-        for lit in seen:
+        for lit in dict.fromkeys(ir.Lit(lit.field, lit.op, lit.args) for expr in exprs for lit in ir.literals(expr)):
             self._literals.setdefault(lit.field, []).append(lit)
 
     def evaluator(self, facts: Mapping[str, object]) -> Evaluator:
@@ -126,30 +119,12 @@ def specialise(policy: ir.Policy, names: frozenset[str], answers: Mapping[ir.Lit
             done[expr] = ir.fold(expr, leaf, ir.conj, ir.disj)
         return done[expr]
 
-    rules = []
-    for rule in policy.rules:
-        auto = fold_facts(rule.auto) if rule.auto is not None else None
-        guard = fold_facts(rule.guard)
-        if guard != ir.FALSE:
-            rules.append(
-                ir.Rule(
-                    rule.id, rule.verdict, rule.capabilities, guard, rule.rate, rule.approver, rule.within_ms, auto, rule.because
-                )
-            )
-    limits = [ir.Limit(limit.id, limit.capabilities, fold_facts(limit.guard), limit.settings) for limit in policy.limits]
-    hooks = [
-        ir.Hook(h.name, h.phase, h.capabilities, fold_facts(h.guard), h.executor, h.program, h.timeout_ms, h.on_error, h.uses)
-        for h in policy.hooks
-    ]
-    reads = {event: tuple(field for field in fields if field.name not in names) for event, fields in policy.reads.items()}
-    return ir.Policy(
-        policy.name,
-        policy.version,
-        policy.catalog_digest,
-        tuple(rules),
-        tuple(limit for limit in limits if limit.guard != ir.FALSE),
-        tuple(hook for hook in hooks if hook.guard != ir.FALSE),
-        policy.claims,
-        reads,
-        policy.narrows,
+    def fold_guards(items: tuple[T, ...]) -> tuple[T, ...]:
+        folded = [replace(item, guard=fold_facts(item.guard)) for item in items]
+        return tuple(item for item in folded if item.guard != ir.FALSE)
+
+    rules = tuple(
+        replace(rule, auto=fold_facts(rule.auto)) if rule.auto is not None else rule for rule in fold_guards(policy.rules)
     )
+    reads = {event: tuple(field for field in fields if field.name not in names) for event, fields in policy.reads.items()}
+    return replace(policy, rules=rules, limits=fold_guards(policy.limits), hooks=fold_guards(policy.hooks), reads=reads)

@@ -95,9 +95,9 @@ def obligations(decision: Decision) -> list[str]:
 def explain(policy: ir.Policy, event: str, attributes: Mapping[str, object]) -> Explanation:
     decision = interpreter.decide(policy, event, attributes)
     fields = {field.name: field for field in policy.reads.get(event, ())}
-    if decision.rule in ("unknown", "invalid") or event in ir.LIFECYCLE:
+    values = interpreter.read_values(policy, event, attributes)
+    if isinstance(values, Decision) or event in ir.LIFECYCLE:
         return Explanation(event, decision, (), None, None)
-    values = {name: attributes.get(name, field.default) for name, field in fields.items()}
     rules = policy.rules_for(event)
     traces = tuple(
         RuleTrace(

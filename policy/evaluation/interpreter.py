@@ -17,14 +17,9 @@ from policy.text.literals import is_under, matches_host
 
 def decide(policy: ir.Policy, event: str, attributes: Mapping[str, object]) -> Decision:
     """deny > ask > allow > default deny, after every field the decision reads has been checked."""
-    if event not in policy.reads:
-        return UNKNOWN
-    values: dict[str, object] = {}
-    for field in policy.reads[event]:
-        value = attributes.get(field.name, field.default)
-        if not field.accepts(value):
-            return refusal(field.name, field.name in attributes)
-        values[field.name] = value
+    values = read_values(policy, event, attributes)
+    if isinstance(values, Decision):
+        return values
     if event in ir.LIFECYCLE:
         return lifecycle(hook for hook in policy.hooks if hook.phase == event and holds(hook.guard, values))
     matching = [rule for rule in policy.rules if event in rule.capabilities and holds(rule.guard, values)]
@@ -40,6 +35,18 @@ def decide(policy: ir.Policy, event: str, attributes: Mapping[str, object]) -> D
                 [hook for hook in policy.hooks if event in hook.capabilities and holds(hook.guard, values)],
             )
     return assemble("deny", [], [], [], [])
+
+
+def read_values(policy: ir.Policy, event: str, attributes: Mapping[str, object]) -> dict[str, object] | Decision:
+    """What a decision looks at, with defaults filled in; or the refusal of a request that is not well formed."""
+    if event not in policy.reads:
+        return UNKNOWN
+    values: dict[str, object] = {}
+    for field in policy.reads[event]:
+        values[field.name] = attributes.get(field.name, field.default)
+        if not field.accepts(values[field.name]):
+            return refusal(field.name, field.name in attributes)
+    return values
 
 
 def holds(expr: ir.Expr, values: Mapping[str, object]) -> bool:

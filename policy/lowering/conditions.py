@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from lark import Token
 from msgspec.structs import replace
 
-from policy.lowering.constants import Constants, LetEntry, Targets
+from policy.lowering.constants import Constants, LetEntry, Size, Targets
 from policy.model import ir
-from policy.model.catalog import Field
+from policy.model.catalog import Capability, Field
 from policy.syntax import tree as s
 from policy.syntax.parser import MAX_DEPTH
 from policy.text.literals import INT_MAX, INT_MIN
@@ -44,27 +44,29 @@ class Conditions(Constants):
         return ir.TRUE
 
     def define_let(self, name: Token, expr: s.Expr) -> None:
-        entry = LetEntry(name, expr, self.source, len(self.lets))
-        deepest = 0
+        size = self._measure(expr)
         for atom in s.list_atoms(expr):
-            other = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
-            if other is None:
-                entry.atoms += 1
-                if isinstance(atom, s.Truth):
-                    self._early.setdefault(str(atom.name), []).append((atom.name, self.source))
-                continue
-            other.used = True
-            entry.needs |= other.needs | (1 << other.index)
-            entry.atoms += other.atoms
-            deepest = max(deepest, other.depth)
-            entry.broken = entry.broken or other.broken
-        entry.depth = s.measure_depth(expr) + deepest
-        if entry.atoms > MAX_ATOMS or entry.depth > MAX_DEPTH:
-            entry.broken = True
-            what = f"{entry.atoms:,} comparisons" if entry.atoms > MAX_ATOMS else f"{entry.depth} levels"
-            self.error("HP047" if entry.atoms > MAX_ATOMS else "HP002", f"`{name}` expands to {what}", name, "split the policy")
-        self.lets[str(name)] = entry
+            if isinstance(atom, s.Truth) and atom.name not in self.lets:
+                self._early.setdefault(str(atom.name), []).append((atom.name, self.source))
+        if size.atoms > MAX_ATOMS or size.depth > MAX_DEPTH:
+            what = f"{size.atoms:,} comparisons" if size.atoms > MAX_ATOMS else f"{size.depth} levels"
+            self.error("HP047" if size.atoms > MAX_ATOMS else "HP002", f"`{name}` expands to {what}", name, "split the policy")
+            size = size._replace(broken=True)
+        self.lets[str(name)] = LetEntry(name, expr, self.source, len(self.lets), size)
         self._refuse_early_uses(name)
+
+    def _measure(self, expr: s.Expr) -> Size:
+        """What an expression expands to; the lets it refers to are in use from now on."""
+        needs, atoms, deepest, broken = 0, 0, 0, False
+        for atom in s.list_atoms(expr):
+            let = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
+            atoms += let.size.atoms if let else 1
+            if let:
+                let.used = True
+                needs |= let.size.needs | (1 << let.index)
+                deepest = max(deepest, let.size.depth)
+                broken = broken or let.size.broken
+        return Size(needs, atoms, s.measure_depth(expr) + deepest, broken)
 
     def _refuse_early_uses(self, name: Token) -> None:
         """THREAT[TM-POL-008]: a let that uses a later one, or itself, has no meaning, and rules that use it would vanish."""
@@ -80,7 +82,7 @@ class Conditions(Constants):
         """Each top-level conjunct with its place, so a message can name the smallest part that fails."""
         if expr is None:
             return []
-        parts = expr.items if isinstance(expr, s.And) else [expr]
+        parts = expr.items if isinstance(expr, s.Joined) and expr.word == "and" else [expr]
         if self.atoms > MAX_ATOMS_IN_ALL:
             # THREAT[TM-POL-001]: lets make a short text stand for very many comparisons.
             if not self._over:
@@ -92,26 +94,20 @@ class Conditions(Constants):
 
     def lower(self, expr: s.Expr, targets: Targets) -> ir.Expr:
         """One condition. After a mistake the result is meaningless; `findings` says so."""
-        if isinstance(expr, (s.Compare, s.Within)):
+        if isinstance(expr, s.Comparison):
             self.atoms += 1
             return self._atom(expr, targets)
-        needed, atoms, deepest = 0, 0, 0
-        for atom in s.list_atoms(expr):
-            let = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
-            atoms += let.atoms if let else 1
-            if let:
-                let.used = True
-                needed |= let.needs | (1 << let.index)
-                deepest = max(deepest, let.depth)
-                if let.broken:
-                    return self.spoil()
-        if atoms > MAX_ATOMS or s.measure_depth(expr) + deepest > MAX_DEPTH:
-            self.findings.add("HP047", f"the condition expands to {atoms:,} comparisons", self.locate(expr), "split the rule")
+        size = self._measure(expr)
+        if size.broken:
             return self.spoil()
-        self.atoms += atoms
-        for let in self.lets.values() if needed else ():
+        if size.atoms > MAX_ATOMS or size.depth > MAX_DEPTH:
+            words = f"the condition expands to {size.atoms:,} comparisons"
+            self.findings.add("HP047", words, self.locate(expr), "split the rule")
+            return self.spoil()
+        self.atoms += size.atoms
+        for let in self.lets.values() if size.needs else ():
             key = (let.index, id(targets))
-            if needed >> let.index & 1 and key not in self._let_cache:
+            if size.needs >> let.index & 1 and key not in self._let_cache:
                 before, self.source, faults = self.source, let.source, self.faults
                 lowered = self._walk(let.expr, targets)
                 self._let_cache[key] = lowered if self.faults == faults else None
@@ -123,52 +119,33 @@ class Conditions(Constants):
         done: list[ir.Expr] = []
         while pending:
             node, ready = pending.pop()
-            if isinstance(node, s.Group):
-                pending.append((node.item, False))
-            elif isinstance(node, s.Not):
-                if ready:
-                    done.append(ir.negate(done.pop()))
-                else:
-                    pending += [(node, True), (node.item, False)]
-            elif isinstance(node, (s.And, s.Or)):
-                if ready:
-                    parts = done[len(done) - len(node.items) :]
-                    del done[len(done) - len(node.items) :]
-                    done.append(ir.conj(parts) if isinstance(node, s.And) else ir.disj(parts))
-                else:
-                    pending.append((node, True))
-                    pending.extend((item, False) for item in reversed(node.items))
-            else:
+            if isinstance(node, (s.Truth, s.Comparison)):
                 done.append(self._atom(node, targets))
+            elif not ready:
+                pending.append((node, True))
+                pending.extend((item, False) for item in (node.items[::-1] if isinstance(node, s.Joined) else [node.item]))
+            elif isinstance(node, s.Wrapped):
+                done[-1] = ir.negate(done[-1]) if node.mark == "not" else done[-1]
+            else:
+                parts = done[len(done) - len(node.items) :]
+                del done[len(done) - len(node.items) :]
+                done.append(ir.conj(parts) if node.word == "and" else ir.disj(parts))
         return done[0]
 
     def _atom(self, atom: s.Atom, targets: Targets) -> ir.Expr:
         self.about = targets
-        if isinstance(atom, s.Truth):
-            let = self.lets.get(atom.name)
-            if let is not None:
-                return self._let_cache.get((let.index, id(targets))) or self.spoil()
-            field_ = self.resolve(atom.name, targets)
-            if field_ is None:
-                return ir.TRUE
-            if field_.type.shape != "flag":
-                self.misfit(field_, ", not a yes-or-no field", atom.name)
-                return ir.TRUE
-            return ir.Lit(field_.name, "true")
-        field_ = self.resolve(atom.field, targets)
+        let = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
+        if let is not None:
+            return self._let_cache.get((let.index, id(targets))) or self.spoil()
+        field_ = self.resolve(atom.name if isinstance(atom, s.Truth) else atom.field, targets)
         if field_ is None:
             return ir.TRUE
-        match atom:
-            case s.Compare():
-                return self._compare(field_, atom)
-            case s.Within():
-                return self._within(field_, atom.field, atom.values)
-            case s.WithinName():
-                return self._within_name(field_, atom)
-            case s.Between():
-                return self._between(field_, atom)
-            case s.Under():
-                return self._under(field_, atom)
+        if isinstance(atom, s.Truth):
+            if field_.type.shape != "flag":
+                self.misfit(field_, ", not a yes-or-no field", atom.name)
+            return ir.Lit(field_.name, "true")
+        lower = {"in": self._within, "..": self._between, "under": self._under}.get(atom.op, self._compare)
+        return lower(field_, atom)
 
     def resolve(self, token: Token, targets: Targets) -> Field | None:
         """The field a name stands for in a rule about `targets` (none: a scope), or None after reporting."""
@@ -183,58 +160,46 @@ class Conditions(Constants):
         return self._fields[key]
 
     def _resolve(self, token: Token, targets: Targets) -> Field | None:
-        name, first = str(token), targets[0].fields.get(token) if targets else None
+        name = str(token)
         if not targets:
             owners = [c.name for c in self.catalog.capabilities.values() if name in c.fields]
             if owners:
-                self.error(
-                    "HP034",
-                    f"`{name}` is a field of {owners[0]}, and this condition holds for more than that",
-                    token,
-                    "use it in the rule itself",
-                )
+                message = f"`{name}` is a field of {owners[0]}, and this condition holds for more than that"
+                self.error("HP034", message, token, "use it in the rule itself")
             else:
                 self._unknown_field(token, (), "the caller")
             return None
-        for target in targets:
-            other = target.fields.get(token)
-            if other is None and name in target.left_out:
-                self.error("HP021", f"`{name}` of {target.name} cannot be decided on: {target.left_out[name]}", token)
-                return None
-            if other is None:
-                self._unknown_field(token, tuple(target.fields), target.name)
-                return None
-            assert first is not None
-            if not other.usable:
-                self.error(
-                    "HP028",
-                    f"`{name}` may be missing from a call of {target.name} and has no default",
-                    token,
-                    "make it required in the tool's schema, or give it a default",
-                )
-                return None
-            if (other.kind, other.values) != (first.kind, first.values):
-                self.error(
-                    "HP030",
-                    f"`{name}` is {first.type.words} in {targets[0].name} but {other.type.words} in {target.name}",
-                    token,
-                    "write one rule for each",
-                )
-                return None
-        if first is None or len(targets) == 1:
-            return first
+        fields = [field for target in targets if (field := self._own_field(token, target, targets[0])) is not None]
+        if len(fields) < len(targets):
+            return None
         # A number that some of them can hold says something.
-        fields = [target.fields[name] for target in targets]
-        return replace(first, low=min(field.low for field in fields), high=max(field.high for field in fields))
+        low, high = min(field.low for field in fields), max(field.high for field in fields)
+        return fields[0] if len(fields) == 1 else replace(fields[0], low=low, high=high)
+
+    def _own_field(self, token: Token, target: Capability, first: Capability) -> Field | None:
+        """The field of one capability, if a condition on it means the same as for the `first`; or None after reporting."""
+        own = target.fields.get(token)
+        if own is None and token in target.left_out:
+            self.error("HP021", f"`{token}` of {target.name} cannot be decided on: {target.left_out[token]}", token)
+        elif own is None:
+            self._unknown_field(token, tuple(target.fields), target.name)
+        elif not own.usable:
+            message = f"`{token}` may be missing from a call of {target.name} and has no default"
+            self.error("HP028", message, token, "make it required in the tool's schema, or give it a default")
+        elif (same := first.fields.get(token)) is not None and (own.kind, own.values) != (same.kind, same.values):
+            message = f"`{token}` is {same.type.words} in {first.name} but {own.type.words} in {target.name}"
+            self.error("HP030", message, token, "write one rule for each")
+        else:
+            return own
+        return None
 
     def _unknown_field(self, token: Token, fields: tuple[str, ...], owner: str) -> None:
-        candidates = (*fields, *self.catalog.context, *self.lets)
-        guess = self.findings.guess(token, candidates)
-        hint = f"did you mean `{guess}`?" if guess else ("fields: " + ", ".join(sorted(fields)) if fields else None)
+        otherwise = "fields: " + ", ".join(sorted(fields)) if fields else None
+        hint = self.findings.guess(token, (*fields, *self.catalog.context, *self.lets), otherwise)
         self.error("HP021", f"{owner} has no field `{token}`", token, hint)
 
-    def _compare(self, field_: Field, atom: s.Compare) -> ir.Expr:
-        op, value = str(atom.op), atom.value
+    def _compare(self, field_: Field, atom: s.Comparison) -> ir.Expr:
+        op, (value,) = str(atom.op), atom.values
         if field_.type.is_number:
             number = self.number(field_, value)
             if number is None:
@@ -249,73 +214,74 @@ class Conditions(Constants):
             }[op]
             return ir.Lit(field_.name, "range", (low, high), op == "!=")
         if op not in ("==", "!="):
+            assert isinstance(atom.op, Token)
             self.error("HP030", f"`{field_.name}` is {field_.type.words} and has no order", atom.op, "use ==, != or in")
             return ir.TRUE
         if field_.type.shape == "flag":
             if value.token not in ("true", "false"):
-                self.error(
-                    "HP030", f"`{field_.name}` is true or false", value.token, f"write `{field_.name}` or `not {field_.name}`"
-                )
-                return ir.TRUE
+                self._refuse_flag(field_, value.token)
             return ir.Lit(field_.name, "true", (), (value.token == "true") == (op == "!="))
-        lit = self._within(field_, atom.field, (value,))
+        lit = self._list(field_, atom.field, atom.values)
         return ir.negate(lit) if op == "!=" else lit
 
-    def _within(self, field_: Field, at: Token, values: tuple[s.Value, ...]) -> ir.Expr:
-        if not values:
-            self.error("HP033", "this set is empty", at, "an empty set matches nothing; write the values")
-            return ir.TRUE
-        if field_.type.is_number:
-            numbers = [self.number(field_, value) for value in values]
-            return ir.disj(ir.Lit(field_.name, "range", (n, n)) for n in numbers if n is not None)
-        if field_.type.shape == "flag":
-            self.error("HP030", f"`{field_.name}` is true or false", at, f"write `{field_.name}` or `not {field_.name}`")
-            return ir.TRUE
-        texts = [self.constant(field_, value) for value in values]
-        kept = tuple(sorted({text for text in texts if text is not None}))
-        return ir.Lit(field_.name, field_.type.within, kept)
+    def _refuse_flag(self, field_: Field, at: Token) -> None:
+        self.error("HP030", f"`{field_.name}` is true or false", at, f"write `{field_.name}` or `not {field_.name}`")
 
-    def _within_name(self, field_: Field, atom: s.WithinName) -> ir.Expr:
-        entry = self.sets.get(atom.name)
+    def _within(self, field_: Field, atom: s.Comparison) -> ir.Expr:
+        if not atom.values or atom.values[0].kind != "set":
+            return self._list(field_, atom.field, atom.values)
+        name = atom.values[0].token
+        entry = self.sets.get(name)
         if entry is None:
-            guess = self.findings.guess(atom.name, self.sets)
-            if atom.name in self.lets:
-                self.error("HP022", f"`{atom.name}` is a condition, not a set", atom.name, f"write `and {atom.name}`")
+            if name in self.lets:
+                self.error("HP022", f"`{name}` is a condition, not a set", name, f"write `and {name}`")
             else:
-                self.error(
-                    "HP022", f"no set is called `{atom.name}` here", atom.name, f"did you mean `{guess}`?" if guess else None
-                )
+                self.error("HP022", f"no set is called `{name}` here", name, self.findings.guess(name, self.sets))
             return ir.TRUE
         entry.used = True
-        key = (str(atom.name), field_.name, id(field_))
+        key = (str(name), field_.name, id(field_))
         if key not in self._atoms:
             before, self.source, faults = self.source, entry.source, self.faults
-            lowered = self._within(field_, entry.name, entry.values)
+            lowered = self._list(field_, entry.name, entry.values)
             self._atoms[key] = lowered if self.faults == faults else None
             self.source = before
         return self._atoms[key] or self.spoil()
 
-    def _between(self, field_: Field, atom: s.Between) -> ir.Expr:
-        if not field_.type.is_number:
-            self.misfit(field_, ", not a number", atom.low.token)
+    def _list(self, field_: Field, at: Token, values: tuple[s.Value, ...]) -> ir.Expr:
+        """One of several constants."""
+        if not values:
+            self._refuse_empty(at)
+        elif field_.type.is_number:
+            numbers = [self.number(field_, value) for value in values]
+            return ir.disj(ir.Lit(field_.name, "range", (n, n)) for n in numbers if n is not None)
+        elif field_.type.shape == "flag":
+            self._refuse_flag(field_, at)
             return ir.TRUE
-        low, high = self.number(field_, atom.low), self.number(field_, atom.high)
+        texts = {text for value in values if (text := self.constant(field_, value)) is not None}
+        return ir.Lit(field_.name, field_.type.within, tuple(sorted(texts)))
+
+    def _refuse_empty(self, at: Token) -> None:
+        self.error("HP033", "this set is empty", at, "an empty set matches nothing; write the values")
+
+    def _between(self, field_: Field, atom: s.Comparison) -> ir.Expr:
+        first, last = atom.values
+        if not field_.type.is_number:
+            self.misfit(field_, ", not a number", first.token)
+            return ir.TRUE
+        low, high = self.number(field_, first), self.number(field_, last)
         if low is None or high is None:
             return ir.TRUE
         if low > high:
-            self.error(
-                "HP033", f"nothing lies in {atom.low.token}..{atom.high.token}", atom.low.token, "write the smaller number first"
-            )
-            return ir.TRUE
+            words = f"nothing lies in {first.token}..{last.token}"
+            self.error("HP033", words, first.token, "write the smaller number first")
         return ir.Lit(field_.name, "range", (low, high))
 
-    def _under(self, field_: Field, atom: s.Under) -> ir.Expr:
+    def _under(self, field_: Field, atom: s.Comparison) -> ir.Expr:
         if field_.kind != "path":
             self.misfit(field_, "; only paths have parts", atom.field)
             return ir.TRUE
         if not atom.values:
-            self.error("HP033", "this set is empty", atom.field, "an empty set matches nothing; write the values")
-            return ir.TRUE
+            self._refuse_empty(atom.field)
         for value in atom.values:
             if value.kind == "symbol" and value.token in self.sets:
                 hint = f'write the paths themselves, as in `{field_.name} under {{ "/data", "/workspace" }}`'

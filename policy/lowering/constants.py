@@ -8,6 +8,7 @@ This file does not know conditions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from lark import Token
 
@@ -29,18 +30,22 @@ class SetEntry:
     used: bool = False
 
 
+class Size(NamedTuple):
+    """What a condition expands to. `needs` has one bit per let it refers to, directly or not."""
+
+    needs: int
+    atoms: int
+    depth: int
+    broken: bool
+
+
 @dataclass(slots=True)
 class LetEntry:
-    """`needs` has one bit per let this one refers to, directly or not."""
-
     name: Token
     expr: s.Expr
     source: Source
     index: int
-    needs: int = 0
-    atoms: int = 0
-    depth: int = 0
-    broken: bool = False
+    size: Size
     used: bool = False
 
 
@@ -118,8 +123,7 @@ class Constants:
             self.error("HP026", f"`{text}` mixes letters that look alike", value.token, "type it again in one alphabet")
             return None
         if field_.type.shape == "choice" and text not in field_.values:
-            guess = self.findings.guess(text, field_.values)
-            hint = f"did you mean `{guess}`?" if guess else "values: " + ", ".join(field_.values[:20])
+            hint = self.findings.guess(text, field_.values, "values: " + ", ".join(field_.values[:20]))
             self.error("HP023", f"`{field_.name}` is never `{text}`", value.token, hint)
             return None
         fault = field_.type.find_fault(text)

@@ -106,8 +106,7 @@ def load(path: str, library: Library, findings: Findings, catalog: Catalog | Non
     header = main.tree.header
     types, typed = _catalog(main, library, findings, catalog)
     for unit in units[:-1]:
-        _check_same_catalog(unit, types, findings)
-        _check_same_base(unit, header, findings)
+        _check_promises(unit, header, types, findings)
     base: Loaded | None = None
     if header is not None and header.narrows is not None and follow_base:
         base = _base(main, header.narrows, library, findings, catalog)
@@ -203,26 +202,17 @@ def _catalog(main: Unit, library: Library, findings: Findings, given: Catalog | 
     return found, True
 
 
-def _check_same_catalog(unit: Unit, catalog: Catalog, findings: Findings) -> None:
-    """An imported file may pin a catalog too; then it must be the importer's."""
-    header = unit.tree.header
-    if header is None or header.catalog is None:
-        return
-    pin = _PIN.match(str(header.catalog)[1:-1])
-    if pin is None or not catalog.digest.startswith(pin.group(2)):
-        span = Span(unit.source, *s.offsets(header.catalog))
-        findings.add("HP014", "this file was written against another catalog than the one that imports it", span)
-
-
-def _check_same_base(unit: Unit, importer: s.Header | None, findings: Findings) -> None:
-    """An imported file may say that it narrows a base; then what imports it must say so too: the proof is about the whole.
+def _check_promises(unit: Unit, importer: s.Header | None, catalog: Catalog, findings: Findings) -> None:
+    """An imported file may pin a catalog and name a base too; then they must be those of what imports it.
 
     THREAT[TM-POL-011]: a promise in an imported header would otherwise be one that nothing checks.
     """
     header = unit.tree.header
-    if header is None or header.narrows is None:
-        return
-    if importer is None or str(importer.narrows) != str(header.narrows):
+    pin = _PIN.match(str(header.catalog)[1:-1]) if header and header.catalog else None
+    if header and header.catalog and (pin is None or not catalog.digest.startswith(pin.group(2))):
+        span = Span(unit.source, *s.offsets(header.catalog))
+        findings.add("HP014", "this file was written against another catalog than the one that imports it", span)
+    if header and header.narrows and (importer is None or str(importer.narrows) != str(header.narrows)):
         message = f"this file narrows `{header.narrows}`, and the policy that imports it does not"
         span = Span(unit.source, *s.offsets(header.narrows))
         findings.add("HP012", message, span, f"write `narrows {header.narrows}` in the header of the importing policy")

@@ -7,16 +7,15 @@ This file does not know proofs or tests; `conditions.py` does the expressions.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from lark import Token
 
-from policy.lowering.conditions import Conditions
 from policy.lowering.constants import SetEntry, Targets
 from policy.lowering.declared_tests import lower_test
 from policy.lowering.loading import Loaded, Unit
-from policy.lowering.program import Part, Program, TestCase
-from policy.lowering.vocabulary import Vocabulary, target_text
+from policy.lowering.program import Part, Program
+from policy.lowering.vocabulary import Vocabulary, names_of, target_text
 from policy.model import ir
 from policy.model.catalog import Field
 from policy.model.kinds import KINDS
@@ -28,6 +27,13 @@ from policy.text.sources import Span
 from policy.text.spelling import skeleton
 
 _MAX_VERSION = 2**53 - 1
+_MISPLACED = {
+    (s.Rate, "deny"): ("a deny has no rate", "delete it; what is denied never happens"),
+    (s.Approver, "allow"): ("an allow has no approver", "write `ask`"),
+    (s.Approver, "deny"): ("a deny has no approver", "write `ask`"),
+    (s.Auto, "allow"): ("only an ask is approved automatically", "move the condition to `when`"),
+    (s.Auto, "deny"): ("only an ask is approved automatically", "move the condition to `when`"),
+}
 
 
 def lower(loaded: Loaded, findings: Findings) -> Program:
@@ -39,17 +45,13 @@ class _Lowering:
     def __init__(self, loaded: Loaded, findings: Findings) -> None:
         self.loaded, self.findings = loaded, findings
         self.catalog = loaded.catalog
-        self.conditions = Conditions(loaded.catalog, findings, loaded.main.source, typed=loaded.typed)
-        self.words = Vocabulary(loaded.catalog, self.conditions)
+        self.words = Vocabulary(loaded.catalog, findings, loaded.main.source, typed=loaded.typed)
+        self.error = self.words.error
+        self.program = Program(ir.EMPTY, loaded.catalog, loaded.main.source)
         self.rules: list[ir.Rule] = []
         self.limits: list[ir.Limit] = []
         self.hooks: list[ir.Hook] = []
         self.claims: list[ir.Claim] = []
-        self.tests: list[TestCase] = []
-        self.spans: dict[str, Span] = {}
-        self.parts: dict[str, list[Part]] = {}
-        self.autos: dict[str, Span] = {}
-        self.claim_texts: dict[str, str] = {}
         self.ordinals: dict[str, int] = {}
         self.skeletons: dict[str, Token] = {}
         self.prefix = ""
@@ -63,7 +65,7 @@ class _Lowering:
         self._report_unused()
         header = self.loaded.main.tree.header
         name, version = (str(header.name), self._version(header)) if header else ("", 0)
-        policy = ir.Policy(
+        self.program.ir = ir.Policy(
             name,
             version,
             self.catalog.digest,
@@ -74,25 +76,23 @@ class _Lowering:
             self._reads(),
             str(header.narrows) if header and header.narrows else None,
         )
-        if self.conditions.faults and not self.findings.errors:
+        if self.words.faults and not self.findings.errors:
             # INVARIANT: nothing is left out of a policy without an error. THREAT[TM-POL-008]
-            words = f"{self.conditions.faults} part(s) of the policy could not be understood, and no reason was recorded"
+            words = f"{self.words.faults} part(s) of the policy could not be understood, and no reason was recorded"
             self.findings.add("HP099", words, Span(self.loaded.main.source, 0, 0))
-        clean = self.findings.errors == 0 and not self.loaded.broken
-        return Program(
-            policy, self.catalog, self.loaded.main.source, self.tests, self.spans, self.parts, self.autos, self.claim_texts, clean
-        )
+        self.program.clean = self.findings.errors == 0 and not self.loaded.broken
+        return self.program
 
     def _version(self, header: s.Header) -> int:
         version = quantity(header.version)[0]
         if not 0 <= version <= _MAX_VERSION:
-            self.conditions.source = self.loaded.main.source
+            self.words.source = self.loaded.main.source
             self.error("HP032", f"a version lies in 0..{_MAX_VERSION:_}", header.version)
             return 0
         return version
 
     def _unit(self, unit: Unit) -> None:
-        self.conditions.source = unit.source
+        self.words.source = unit.source
         is_main = unit is self.loaded.main
         self.prefix = "" if is_main or unit.tree.header is None else f"{unit.tree.header.name}/"
         handlers = {
@@ -107,13 +107,13 @@ class _Lowering:
         for item in unit.tree.items:
             if isinstance(item, s.Test):
                 if is_main:
-                    self.tests += lower_test(item, self.conditions, self.words)
+                    self.program.tests += lower_test(item, self.words)
             elif not isinstance(item, s.Import):
                 handlers[type(item)](item)  # type: ignore[operator]
 
     def _declare(self, name: Token) -> bool:
         """Whether a new name may be taken."""
-        known = self.conditions.sets.get(name) or self.conditions.lets.get(name)
+        known = self.words.sets.get(name) or self.words.lets.get(name)
         if known is not None or name in self.taken:
             what = "is already defined" if known else "is already the name of a field, a capability or a value"
             self.error("HP025", f"`{name}` {what}", name, "choose another name")
@@ -129,33 +129,27 @@ class _Lowering:
 
     def _set(self, item: s.SetDef) -> None:
         if self._declare(item.name):
-            self.conditions.sets[str(item.name)] = SetEntry(item.name, item.values, self.conditions.source)
+            self.words.sets[str(item.name)] = SetEntry(item.name, item.values, self.words.source)
             if not item.values:
-                self.error(
-                    "HP033", f"the set `{item.name}` is empty", item.name, "an empty set matches nothing; write the values"
-                )
+                hint = "an empty set matches nothing; write the values"
+                self.error("HP033", f"the set `{item.name}` is empty", item.name, hint)
 
     def _let(self, item: s.LetDef) -> None:
         if self._declare(item.name):
-            self.conditions.define_let(item.name, item.expr)
+            self.words.define_let(item.name, item.expr)
 
     def _report_unused(self) -> None:
-        for kind, entries in (("set", self.conditions.sets.values()), ("let", self.conditions.lets.values())):
+        for kind, entries in (("set", self.words.sets.values()), ("let", self.words.lets.values())):
             for entry in entries:
                 if not entry.used and entry.source is self.loaded.main.source:
-                    start, end = s.offsets(entry.name)
-                    self.findings.add(
-                        "HP106",
-                        f"the {kind} `{entry.name}` is never used",
-                        Span(entry.source, start, end),
-                        "delete it, or use it",
-                    )
+                    where = Span(entry.source, *s.offsets(entry.name))
+                    self.findings.add("HP106", f"the {kind} `{entry.name}` is never used", where, "delete it, or use it")
 
     def _scope(self, item: s.Scope) -> None:
-        before = self.conditions.faults
-        outer = self.conditions.conjuncts(item.expr, ())
+        before = self.words.faults
+        outer = self.words.conjuncts(item.expr, ())
         # What stands in a scope that has no meaning is checked by itself, but says nothing about other rules.
-        self.doubtful = item.expr is None or self.conditions.faults > before
+        self.doubtful = item.expr is None or self.words.faults > before
         for inner in item.items:
             if isinstance(inner, s.Rule):
                 self._rule(inner, outer)
@@ -166,8 +160,8 @@ class _Lowering:
         self.doubtful = False
 
     def _guard(self, key: str, outer: list[Part], when: s.Expr | None, targets: Targets) -> ir.Expr:
-        parts = outer + self.conditions.conjuncts(when, targets)
-        self.parts[key] = parts
+        parts = outer + self.words.conjuncts(when, targets)
+        self.program.parts[key] = parts
         return ir.conj(part for part, _ in parts)
 
     def _rule(self, item: s.Rule, outer: list[Part] | None = None) -> None:
@@ -178,54 +172,37 @@ class _Lowering:
                 "HP043", "an allow must name its capabilities", item.target.effects[0].token, "name them, or use `ask` or `deny`"
             )
         key = self._id(f"{verdict}:{target_text(item.target)}")
-        before = self.conditions.faults
+        before = self.words.faults
         guard = self._guard(key, outer or [], item.when, targets) if targets else ir.FALSE
         clauses = self._clauses(item, targets, key)
-        self.spans[key] = self.words.locate(item.target, item.effect)
-        if self.conditions.faults == before and targets and not self.doubtful:
-            self.rules.append(ir.Rule(key, verdict, _names(targets), guard, *clauses))  # type: ignore[arg-type]
+        self.program.spans[key] = self.words.locate_statement(item.target, item.effect)
+        if self.words.faults == before and targets and not self.doubtful:
+            self.rules.append(ir.Rule(key, verdict, names_of(targets), guard, **clauses))  # type: ignore[arg-type]
 
-    def _clauses(
-        self, item: s.Rule, targets: Targets, key: str
-    ) -> tuple[ir.Rate | None, str | None, int | None, ir.Expr | None, str | None]:
-        rate: ir.Rate | None = None
-        approver: str | None = None
-        within: int | None = None
-        auto: ir.Expr | None = None
-        because: str | None = None
-        seen: set[type] = set()
-        verdict = str(item.effect)
+    def _clauses(self, item: s.Rule, targets: Targets, key: str) -> dict[str, Any]:
+        """What a rule's clauses say, by the names of `ir.Rule`."""
+        verdict, found, seen = str(item.effect), dict[str, Any](), set[type]()
         for clause in item.clauses:
             at = s.clause_token(clause)
             if type(clause) in seen:
                 self.error("HP048", "this clause is given twice", at, "keep one of them")
                 continue
             seen.add(type(clause))
+            if (type(clause), verdict) in _MISPLACED:
+                message, hint = _MISPLACED[type(clause), verdict]
+                self.error("HP046", message, at, hint)
             if isinstance(clause, s.Rate):
-                if verdict == "deny":
-                    self.error("HP046", "a deny has no rate", at, "delete it; what is denied never happens")
-                rate = self._rate(clause)
+                found["rate"] = self._rate(clause)
             elif isinstance(clause, s.Approver):
-                if verdict != "ask":
-                    self.error(
-                        "HP046",
-                        f"an {verdict} has no approver" if verdict == "allow" else "a deny has no approver",
-                        at,
-                        "write `ask`",
-                    )
-                approver = str(clause.who)
-                within = self._within(clause)
-            elif isinstance(clause, s.Auto):
-                if verdict != "ask":
-                    self.error("HP046", "only an ask is approved automatically", at, "move the condition to `when`")
-                if targets:
-                    auto = self.conditions.lower(clause.expr, targets)
-                    self.autos[key] = self.conditions.locate(clause.expr)
-            else:
-                because = str(clause.text)[1:-1]
+                found |= {"approver": str(clause.who), "within_ms": self._within(clause)}
+            elif isinstance(clause, s.Because):
+                found["because"] = str(clause.text)[1:-1]
+            elif targets:
+                found["auto"] = self.words.lower(clause.expr, targets)
+                self.program.autos[key] = self.words.locate(clause.expr)
         if verdict == "ask" and s.Approver not in seen:
             self.error("HP044", "this ask says neither who approves nor by when", item.effect, "add `by NAME within 15m`")
-        return rate, approver, within, auto, because
+        return found
 
     def _rate(self, clause: s.Rate) -> ir.Rate | None:
         count, unit = quantity(clause.rate)
@@ -249,7 +226,7 @@ class _Lowering:
     def _limit(self, item: s.Limit, outer: list[Part] | None = None) -> None:
         targets = self.words.target(item.target)
         key = self._id(f"limit:{target_text(item.target)}")
-        before = self.conditions.faults
+        before = self.words.faults
         guard = self._guard(key, outer or [], item.when, targets) if targets else ir.FALSE
         settings: dict[str, int] = {}
         for name, value in item.settings:
@@ -269,17 +246,17 @@ class _Lowering:
             elif number > INT_MAX:
                 self.error("HP032", f"a limit is at most {INT_MAX:_} (in bytes or milliseconds)", value.token)
             settings[known.wire] = number
-        self.spans[key] = self.words.locate(item.target, item.settings[0][0])
-        if self.conditions.faults == before and targets and not self.doubtful:
-            self.limits.append(ir.Limit(key, _names(targets), guard, tuple(sorted(settings.items()))))
+        self.program.spans[key] = self.words.locate_statement(item.target, item.settings[0][0])
+        if self.words.faults == before and targets and not self.doubtful:
+            self.limits.append(ir.Limit(key, names_of(targets), guard, tuple(sorted(settings.items()))))
 
     def _hook(self, item: s.Hook, outer: list[Part] | None = None) -> None:
-        before = self.conditions.faults
+        before = self.words.faults
         key = f"hook:{item.name}"
-        if key in self.spans:
+        if key in self.program.spans:
             self.error("HP025", f"a hook `{item.name}` is already defined", item.name, "choose another name")
         self._distinct(item.name)
-        self.spans[key] = self.conditions.span(item.name)
+        self.program.spans[key] = self.words.span(item.name)
         targets = self.words.target(item.target) if item.target is not None else ()
         guard = self._guard(key, outer or [], item.when, targets)
         executor = str(item.executor)
@@ -287,12 +264,8 @@ class _Lowering:
             self.words.unknown_word(item.executor, EXECUTORS, "a hook runs")
         program = str(item.program)[1:-1]
         if not _program_ok(executor, program):
-            hint = (
-                "as in https://hooks.acme.example/check"
-                if executor == "webhook"
-                else "as in hooks/check.py, below the policy's folder"
-            )
-            self.error("HP054", f"`{program}` cannot be run as {executor}", item.program, hint)
+            example = "https://hooks.acme.example/check" if executor == "webhook" else "hooks/check.py, below the policy's folder"
+            self.error("HP054", f"`{program}` cannot be run as {executor}", item.program, f"as in {example}")
         timeout = self._timeout(item)
         on_error = str(item.on_error) if item.on_error is not None else ""
         if item.on_error is None:
@@ -308,9 +281,10 @@ class _Lowering:
             self.error(
                 "HP052", f"when `{item.name}` fails, {writes[0]} goes ahead unguarded", item.on_error, "write `on_error block`"
             )
-        if self.conditions.faults == before and (targets or item.target is None) and not self.doubtful:
+        if self.words.faults == before and (targets or item.target is None) and not self.doubtful:
             phase = cast(ir.Phase, str(item.phase))
-            self.hooks.append(ir.Hook(str(item.name), phase, _names(targets), guard, executor, program, timeout, on_error, uses))
+            call = (str(item.name), phase, executor, program, timeout, on_error, uses)
+            self.hooks.append(ir.Hook(*call, capabilities=names_of(targets), guard=guard))
 
     def _timeout(self, item: s.Hook) -> int:
         if item.timeout is None:
@@ -333,21 +307,18 @@ class _Lowering:
     def _prove(self, item: s.Prove) -> None:
         targets = self.words.target(item.target)
         key = self._id("prove")
-        before = self.conditions.faults
-        parts = self.conditions.conjuncts(item.when, targets) if targets else []
-        self.spans[key] = self.words.locate(item.target, None)
-        if self.conditions.faults == before and targets:
-            self.claims.append(ir.Claim(key, _names(targets), ir.conj(part for part, _ in parts)))
-            condition = f" when {self.conditions.locate(item.when).text()}" if item.when is not None else ""
-            self.claim_texts[key] = " ".join(f"no {target_text(item.target)}{condition}".split())
+        before = self.words.faults
+        parts = self.words.conjuncts(item.when, targets) if targets else []
+        self.program.spans[key] = self.words.locate_statement(item.target, None)
+        if self.words.faults == before and targets:
+            self.claims.append(ir.Claim(key, names_of(targets), ir.conj(part for part, _ in parts)))
+            condition = f" when {self.words.locate(item.when).text()}" if item.when is not None else ""
+            self.program.claim_texts[key] = " ".join(f"no {target_text(item.target)}{condition}".split())
 
     def _id(self, stem: str) -> str:
         stem = self.prefix + stem
         self.ordinals[stem] = self.ordinals.get(stem, 0) + 1
         return f"{stem}#{self.ordinals[stem]}"
-
-    def error(self, code: str, message: str, at: Token, hint: str | None = None) -> None:
-        self.conditions.error(code, message, at, hint)
 
     def _reads(self) -> dict[str, tuple[Field, ...]]:
         """Per event, every field its rules, limits or hooks mention, and every path and host it has, in name order."""
@@ -378,10 +349,6 @@ class _Lowering:
             lookup = self.catalog.capabilities[event].fields if event in self.catalog.capabilities else {}
             reads[event] = tuple(self.catalog.context.get(n) or lookup[n] for n in sorted(used_names))
         return reads
-
-
-def _names(targets: Targets) -> tuple[str, ...]:
-    return tuple(target.name for target in targets)
 
 
 def _program_ok(executor: str, program: str) -> bool:

@@ -13,15 +13,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from policy.model.fields import CatalogError as CatalogError
-from policy.model.fields import Field as Field
-from policy.model.fields import Scalar as Scalar
-from policy.model.fields import check_field
 from policy.model.json_schema import schema_fields
+from policy.model.kinds import CatalogError as CatalogError
+from policy.model.kinds import Field as Field
+from policy.model.kinds import Scalar as Scalar
+from policy.model.kinds import check_field
 from policy.model.settings import LANGUAGES, SETTINGS
 from policy.text.literals import host_fault
 
@@ -48,6 +48,9 @@ class Capability(msgspec.Struct, frozen=True, omit_defaults=True):
     left_out: dict[str, str] = {}
 
 
+T = TypeVar("T", Field, Capability)
+
+
 class Catalog(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     context: dict[str, Field] = {}
@@ -55,8 +58,10 @@ class Catalog(msgspec.Struct, frozen=True, omit_defaults=True):
     secrets: dict[str, tuple[str, ...]] = {}
     digest: str = ""
 
-    def field(self, capability: str, name: str) -> Field | None:
-        return self.context.get(name) or self.capabilities[capability].fields.get(name)
+    def field(self, event: str, name: str) -> Field | None:
+        """A fact about the caller, or an argument if the event is a capability."""
+        known = self.context.get(name)
+        return self.capabilities[event].fields.get(name) if known is None and event in self.capabilities else known
 
     def to_json(self) -> bytes:
         """Canonical bytes: sorted keys, no spaces."""
@@ -76,64 +81,49 @@ _CONTEXT = (
     _field("session.risk", "int", "risk score, 0 is none", low=0, high=100, required=False, default=100),
     _field("session.tainted", "bool", "the session has read untrusted content", required=False, default=True),
 )
+
+
+def _builtin(name: str, effect: str, doc: str, *fields: Field, needs: tuple[str, ...] = ()) -> Capability:
+    return Capability(name, (effect,), {field.name: field for field in fields}, needs, doc=doc, builtin=True)
+
+
 _SIZE = {"low": 0, "high": 2**50}
+_PATH = _field("path", "path", "normalised path")
 _BUILTINS = (
-    Capability(
+    _builtin(
         "run",
-        ("none",),
-        {
-            "language": _field("language", "enum", "language of the code", values=LANGUAGES),
-            "bytes": _field("bytes", "size", "length of the code", **_SIZE),
-        },
+        "none",
+        "run code",
+        _field("language", "enum", "language of the code", values=LANGUAGES),
+        _field("bytes", "size", "length of the code", **_SIZE),
         needs=("cpu", "memory", "output"),
-        doc="run code",
     ),
-    Capability("fs.read", ("read",), {"path": _field("path", "path", "normalised path")}, doc="read a file"),
-    Capability(
-        "fs.write",
-        ("write",),
-        {"path": _field("path", "path", "normalised path"), "bytes": _field("bytes", "size", "bytes written", **_SIZE)},
-        doc="write a file",
-    ),
-    Capability(
+    _builtin("fs.read", "read", "read a file", _PATH),
+    _builtin("fs.write", "write", "write a file", _PATH, _field("bytes", "size", "bytes written", **_SIZE)),
+    _builtin(
         "net.connect",
-        ("network",),
-        {
-            "host": _field("host", "host", "name after resolution and on each redirect"),
-            "port": _field("port", "int", "TCP port", low=1, high=65_535),
-        },
-        doc="open a connection",
+        "network",
+        "open a connection",
+        _field("host", "host", "name after resolution and on each redirect"),
+        _field("port", "int", "TCP port", low=1, high=65_535),
     ),
-    Capability(
+    _builtin(
         "secret.use",
-        ("read",),
-        {
-            "name": _field("name", "name", "the secret's name"),
-            "caller": _field("caller", "name", "capability that uses it; `run` for guest code"),
-        },
-        doc="use a secret",
+        "read",
+        "use a secret",
+        _field("name", "name", "the secret's name"),
+        _field("caller", "name", "capability that uses it; `run` for guest code"),
     ),
-    Capability(
-        "snapshot.take", ("write",), {"bytes": _field("bytes", "size", "size of the session's state", **_SIZE)}, doc="snapshot"
-    ),
-    Capability(
+    _builtin("snapshot.take", "write", "snapshot", _field("bytes", "size", "size of the session's state", **_SIZE)),
+    _builtin(
         "snapshot.restore",
-        ("write",),
-        {
-            "bytes": _field("bytes", "size", "size of the snapshot", **_SIZE),
-            "age": _field("age", "duration", "time since it was taken", low=0, high=2**50),
-        },
-        doc="restore a snapshot",
+        "write",
+        "restore a snapshot",
+        _field("bytes", "size", "size of the snapshot", **_SIZE),
+        _field("age", "duration", "time since it was taken", **_SIZE),
     ),
-    Capability(
-        "session.create",
-        ("none",),
-        {"language": _field("language", "enum", "first language", values=LANGUAGES)},
-        doc="open a session",
-    ),
-    Capability(
-        "session.fork", ("none",), {"count": _field("count", "int", "children asked for", low=1, high=100_000)}, doc="fork"
-    ),
+    _builtin("session.create", "none", "open a session", _field("language", "enum", "first language", values=LANGUAGES)),
+    _builtin("session.fork", "none", "fork", _field("count", "int", "children asked for", low=1, high=100_000)),
 )
 
 
@@ -151,20 +141,117 @@ def make_catalog(
     secrets: Mapping[str, Iterable[str]] | None = None,
 ) -> Catalog:
     """A catalog from capability definitions in their wire form (`name`, `input_schema`, `side_effect`, …), sealed."""
-    known = {f.name: f for f in _CONTEXT}
-    for fact in context:
-        _check_fact(fact, known)
-        known[fact.name] = fact
-    tools = {c.name: _mark_builtin(c) for c in _BUILTINS}
-    for definition in capabilities:
-        tool = from_definition(definition, known)
-        if tool.name in tools:
-            raise CatalogError(f"capability {tool.name!r} is defined twice or is built in")
-        tools[tool.name] = tool
-        if len(tools) > MAX_CAPABILITIES:
-            raise CatalogError(f"more than {MAX_CAPABILITIES} capabilities")
+    facts = _index((*_CONTEXT, *context), "fact")
+    tools = _index((*_BUILTINS, *(_read_definition(definition, facts) for definition in capabilities)), "capability")
     hosts = {secret: tuple(sorted(_hosts(allowed, f"secret {secret}"))) for secret, allowed in (secrets or {}).items()}
-    return seal(Catalog(name, known, tools, hosts))
+    return _check(Catalog(name, facts, tools, hosts))
+
+
+def load_catalog(data: bytes) -> Catalog:
+    """A catalog file: either capability definitions to build from, or an already built catalog. Raises CatalogError."""
+    try:
+        raw = msgspec.json.decode(data)
+        if not isinstance(raw, dict):
+            raise CatalogError("a catalog is a JSON object")
+        if isinstance(raw.get("capabilities"), dict):
+            return _check(msgspec.convert(raw, Catalog))
+        context = [msgspec.convert({"name": k, **v}, Field) for k, v in raw.get("context", {}).items()]
+        return make_catalog(
+            str(raw.get("name", "")), raw.get("capabilities", []), context=context, secrets=raw.get("secrets", {})
+        )
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError, AttributeError, ValueError) as error:
+        raise error if isinstance(error, CatalogError) else CatalogError(str(error)) from error
+
+
+def seal(catalog: Catalog) -> Catalog:
+    """The same catalog with its SHA-256 digest filled in."""
+    tools = {
+        name: msgspec.structs.replace(tool, left_out={}) if tool.left_out else tool for name, tool in catalog.capabilities.items()
+    }
+    bare = msgspec.structs.replace(catalog, capabilities=tools, digest="")
+    return msgspec.structs.replace(catalog, digest=hashlib.sha256(bare.to_json()).hexdigest())
+
+
+def _index(items: Iterable[T], what: str) -> dict[str, T]:
+    found: dict[str, T] = {}
+    for item in items:
+        if item.name in found:
+            raise CatalogError(f"the {what} {item.name!r} is defined twice or is built in")
+        found[item.name] = item
+        if len(found) > MAX_CAPABILITIES:
+            raise CatalogError(f"more than {MAX_CAPABILITIES} capabilities")
+    return found
+
+
+def _read_definition(definition: Mapping[str, Any], context: Mapping[str, Field]) -> Capability:
+    """One capability from its wire form."""
+    name = check_name(definition.get("name"))
+    effects = definition.get("effects", definition.get("side_effect", "none"))
+    effects = (effects,) if isinstance(effects, str) else tuple(effects)
+    found, left_out = schema_fields(name, definition.get("input_schema", {}))
+    fields = {(f"args.{field.name}" if _needs_prefix(field.name, context) else field.name): field for field in found}
+    return Capability(
+        name,
+        tuple(sorted(set(effects))),
+        {key: msgspec.structs.replace(field, name=key) for key, field in fields.items()},
+        tuple(definition.get("needs", ())),
+        _hosts(definition.get("egress", ()), name),
+        definition.get("description", ""),
+        left_out=left_out,
+    )
+
+
+def _needs_prefix(name: str, context: Mapping[str, Field]) -> bool:
+    """Whether an argument is called `args.NAME`. THREAT[TM-POL-003]: what is in an object called `args` is, too; otherwise
+    `args.x` could be either that or an argument `x` that the caller made up."""
+    return name in context or name.startswith("args.")
+
+
+def _check(catalog: Catalog) -> Catalog:
+    """The catalog, sealed, if every part of it may be believed."""
+    for capability in _BUILTINS:
+        if catalog.capabilities.get(capability.name) != capability:
+            raise CatalogError(f"the built-in capability {capability.name!r} is missing or altered")
+    for fact in _CONTEXT:
+        if catalog.context.get(fact.name) != fact:
+            raise CatalogError(f"the built-in fact {fact.name!r} is missing or altered")
+    for name, fact in catalog.context.items():
+        if name != fact.name:
+            raise CatalogError(f"{name!r} and {fact.name!r} name one fact")
+        _check_fact(fact)
+    for name, capability in catalog.capabilities.items():
+        if check_name(capability.name) != name:
+            raise CatalogError(f"{name!r} and {capability.name!r} name one capability")
+        _check_capability(capability, catalog.context)
+    for secret, hosts in catalog.secrets.items():
+        _hosts(hosts, f"secret {secret}")
+    return seal(catalog)
+
+
+def _check_fact(fact: Field) -> None:
+    _check_identifier(fact.name, "fact")
+    if any(fact.name in capability.fields for capability in _BUILTINS):
+        raise CatalogError(f"the fact {fact.name!r} has the name of a built-in capability's field")
+    if not fact.usable:
+        raise CatalogError(f"the fact {fact.name!r} is neither required nor has a default")
+    check_field(fact)
+
+
+def _check_capability(capability: Capability, context: Mapping[str, Field]) -> None:
+    name = capability.name
+    for effect in capability.effects:
+        if effect not in EFFECTS:
+            raise CatalogError(f"{name}: unknown side effect {effect!r}")
+    for need in capability.needs:
+        if need not in SETTINGS:
+            raise CatalogError(f"{name}: unknown limit {need!r}")
+    _hosts(capability.egress, name)
+    for key, field in capability.fields.items():
+        if key != field.name or key in context:
+            raise CatalogError(f"{name}: the field {key!r} has another name, or the name of a fact")
+        if key.startswith("args.") and not _needs_prefix(key.removeprefix("args."), context):
+            raise CatalogError(f"{name}: the field {key!r} could be two arguments")
+        check_field(field)
 
 
 def _hosts(hosts: Iterable[str], owner: str) -> tuple[str, ...]:
@@ -175,18 +262,6 @@ def _hosts(hosts: Iterable[str], owner: str) -> tuple[str, ...]:
         if host_fault(host):
             raise CatalogError(f"{owner}: host {host!r} is malformed")
     return found
-
-
-def _check_fact(fact: Field, known: Mapping[str, Field]) -> None:
-    """Raises CatalogError unless `fact` may be added to the facts about a caller."""
-    _check_identifier(fact.name, "fact")
-    if fact.name in known:
-        raise CatalogError(f"the fact {fact.name!r} is defined twice or is built in")
-    if any(fact.name in capability.fields for capability in _BUILTINS):
-        raise CatalogError(f"the fact {fact.name!r} has the name of a built-in capability's field")
-    if not fact.usable:
-        raise CatalogError(f"the fact {fact.name!r} is neither required nor has a default")
-    check_field(fact)
 
 
 def _check_identifier(name: object, what: str) -> str:
@@ -203,97 +278,3 @@ def check_name(name: object) -> str:
     if checked.split(".")[0] in _UNNAMEABLE or checked in ("true", "false"):
         raise CatalogError(f"capability name {checked!r} is a word of the policy language: no rule could name it")
     return checked
-
-
-def seal(catalog: Catalog) -> Catalog:
-    """The same catalog with its SHA-256 digest filled in."""
-    tools = {
-        name: msgspec.structs.replace(tool, left_out={}) if tool.left_out else tool for name, tool in catalog.capabilities.items()
-    }
-    bare = msgspec.structs.replace(catalog, capabilities=tools, digest="")
-    return msgspec.structs.replace(catalog, digest=hashlib.sha256(bare.to_json()).hexdigest())
-
-
-def load_catalog(data: bytes) -> Catalog:
-    """A catalog file: either capability definitions to build from, or an already built catalog. Raises CatalogError."""
-    try:
-        raw = msgspec.json.decode(data)
-        if not isinstance(raw, dict):
-            raise CatalogError("a catalog is a JSON object")
-        context = [msgspec.convert({"name": k, **v}, Field) for k, v in raw.get("context", {}).items()]
-        if isinstance(raw.get("capabilities"), dict):
-            return _check_built(msgspec.convert(raw, Catalog))
-        return make_catalog(
-            str(raw.get("name", "")), raw.get("capabilities", []), context=context, secrets=raw.get("secrets", {})
-        )
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError, AttributeError, ValueError) as error:
-        raise error if isinstance(error, CatalogError) else CatalogError(str(error)) from error
-
-
-def _check_built(catalog: Catalog) -> Catalog:
-    for known in _BUILTINS:
-        if catalog.capabilities.get(known.name) != _mark_builtin(known):
-            raise CatalogError(f"the built-in capability {known.name!r} is missing or altered")
-    for fact in _CONTEXT:
-        if catalog.context.get(fact.name) != fact:
-            raise CatalogError(f"the built-in fact {fact.name!r} is missing or altered")
-    facts = {fact.name: fact for fact in _CONTEXT}
-    for name, field in catalog.context.items():
-        if name != field.name:
-            raise CatalogError(f"{name!r} and {field.name!r} name one fact")
-        if name not in facts:
-            _check_fact(field, facts)
-    for name, capability in catalog.capabilities.items():
-        if check_name(capability.name) != name:
-            raise CatalogError(f"{name!r} and {capability.name!r} name one capability")
-        _check_promises(capability)
-        for key, field in capability.fields.items():
-            if key != field.name or key in catalog.context:
-                raise CatalogError(f"{name}: the field {key!r} has another name, or the name of a fact")
-            if key.startswith("args.") and not _needs_prefix(key.removeprefix("args."), catalog.context):
-                raise CatalogError(f"{name}: the field {key!r} could be two arguments")
-            check_field(field)
-    for secret, hosts in catalog.secrets.items():
-        _hosts(hosts, f"secret {secret}")
-    return seal(catalog)
-
-
-def _check_promises(capability: Capability) -> None:
-    for effect in capability.effects:
-        if effect not in EFFECTS:
-            raise CatalogError(f"{capability.name}: unknown side effect {effect!r}")
-    for need in capability.needs:
-        if need not in SETTINGS:
-            raise CatalogError(f"{capability.name}: unknown limit {need!r}")
-    _hosts(capability.egress, capability.name)
-
-
-def from_definition(definition: Mapping[str, Any], context: Mapping[str, Field]) -> Capability:
-    """One capability from its wire form."""
-    name = check_name(definition.get("name"))
-    effects = definition.get("effects", definition.get("side_effect", "none"))
-    effects = (effects,) if isinstance(effects, str) else tuple(effects)
-    found, left_out = schema_fields(name, definition.get("input_schema", {}))
-    fields = {(f"args.{field.name}" if _needs_prefix(field.name, context) else field.name): field for field in found}
-    fields = {key: msgspec.structs.replace(field, name=key) for key, field in fields.items()}
-    capability = Capability(
-        name,
-        tuple(sorted(set(effects))),
-        fields,
-        tuple(definition.get("needs", ())),
-        _hosts(definition.get("egress", ()), name),
-        definition.get("description", ""),
-        left_out=left_out,
-    )
-    _check_promises(capability)
-    return capability
-
-
-def _needs_prefix(name: str, context: Mapping[str, Field]) -> bool:
-    """Whether an argument is called `args.NAME`. THREAT[TM-POL-003]: what is in an object called `args` is, too; otherwise
-    `args.x` could be either that or an argument `x` that the caller made up."""
-    return name in context or name.startswith("args.")
-
-
-def _mark_builtin(capability: Capability) -> Capability:
-    return msgspec.structs.replace(capability, builtin=True)

@@ -9,6 +9,7 @@ This file does not know how rules are matched.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import msgspec
 
@@ -26,22 +27,6 @@ class Approval(msgspec.Struct, frozen=True):
     rule: str
 
 
-class HookCall(msgspec.Struct, frozen=True):
-    """A hook to run. `event` is its wire name."""
-
-    name: str
-    phase: ir.Phase
-    executor: str
-    program: str
-    timeout_ms: int
-    on_error: str
-    uses: tuple[str, ...] = ()
-
-    @property
-    def event(self) -> str:
-        return {"before": "pre_tool_use", "after": "post_tool_use"}.get(self.phase, self.phase)
-
-
 class Decision(msgspec.Struct, frozen=True):
     """The answer to one request. `rule` is the rule that decided, `default` when none did, `invalid` for a malformed request.
 
@@ -55,7 +40,7 @@ class Decision(msgspec.Struct, frozen=True):
     rates: tuple[ir.Rate, ...] = ()
     approvals: tuple[Approval, ...] = ()
     auto: str | None = None
-    hooks: tuple[HookCall, ...] = ()
+    hooks: tuple[ir.HookCall, ...] = ()
 
     @property
     def permitted(self) -> bool:
@@ -81,6 +66,7 @@ UNKNOWN = Decision("deny", "unknown", "no such capability or event")
 INTERNAL = Decision("deny", "invalid", "the request could not be judged")
 
 
+@lru_cache(maxsize=8192)
 def refusal(field: str, present: bool) -> Decision:
     what = "is not a value this field can hold" if present else "is missing"
     return Decision("deny", "invalid", f"{field} {what}")
@@ -108,14 +94,10 @@ def assemble(
         tuple(sorted({rule.rate for rule in rules if rule.rate is not None})),
         tuple(Approval(r.approver, r.within_ms or 0, r.id) for r in rules if r.approver is not None),
         auto,
-        tuple(hook_call(hook) for hook in hooks),
+        tuple(hook.call() for hook in hooks),
     )
 
 
 def lifecycle(hooks: Iterable[ir.Hook]) -> Decision:
     """The answer to a session event: nothing to permit, hooks to run."""
-    return Decision("allow", "event", hooks=tuple(hook_call(hook) for hook in hooks))
-
-
-def hook_call(hook: ir.Hook) -> HookCall:
-    return HookCall(hook.name, hook.phase, hook.executor, hook.program, hook.timeout_ms, hook.on_error, hook.uses)
+    return Decision("allow", "event", hooks=tuple(hook.call() for hook in hooks))

@@ -80,18 +80,34 @@ class Limit(msgspec.Struct, frozen=True):
     settings: tuple[tuple[str, int], ...]
 
 
-class Hook(msgspec.Struct, frozen=True, omit_defaults=True):
+class HookCall(msgspec.Struct, frozen=True):
     """A program to run around a call or at a moment of a session. `uses` are the capabilities it may call."""
 
     name: str
     phase: Phase
-    capabilities: tuple[str, ...]
-    guard: Expr
     executor: str
     program: str
     timeout_ms: int
     on_error: str
     uses: tuple[str, ...] = ()
+
+    @property
+    def event(self) -> str:
+        """Its wire name."""
+        return {"before": "pre_tool_use", "after": "post_tool_use"}.get(self.phase, self.phase)
+
+
+class Hook(HookCall, frozen=True, omit_defaults=True, kw_only=True):
+    """Under which condition the program is run, and around what."""
+
+    capabilities: tuple[str, ...]
+    guard: Expr
+
+    def call(self) -> HookCall:
+        return HookCall(self.name, self.phase, self.executor, self.program, self.timeout_ms, self.on_error, self.uses)
+
+    def is_on(self, event: str) -> bool:
+        return event in self.capabilities or self.phase == event
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -131,7 +147,11 @@ class Policy(msgspec.Struct, frozen=True, omit_defaults=True):
             if rule.auto is not None:
                 yield rule.auto
         yield from (limit.guard for limit in self.limits if event in limit.capabilities)
-        yield from (hook.guard for hook in self.hooks if event in hook.capabilities or hook.phase == event)
+        yield from (hook.guard for hook in self.hooks if hook.is_on(event))
+
+
+EMPTY = Policy("", 0, "", (), (), (), (), {})
+"""Permits nothing and knows nothing."""
 
 
 class Request(msgspec.Struct, frozen=True):

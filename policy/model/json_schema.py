@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from math import ceil, floor, isfinite
 from typing import Any
 
-from policy.model.fields import CatalogError, Field, check_field
-from policy.model.kinds import KIND_OF_SCHEMA, KINDS, Kind
+from policy.model.kinds import KIND_OF_SCHEMA, KINDS, CatalogError, Field, Kind, check_field
 from policy.text.literals import INT_MAX, INT_MIN
 
 MAX_FIELDS = 256

@@ -1,4 +1,4 @@
-"""The kinds a field can have, in one table: `KINDS`. A new kind is a new row here.
+"""Fields: the attributes of a request; and the kinds a field can have, in one table, `KINDS`. A new kind is a new row here.
 
 A kind's `shape` says how conditions are written about it, how generated code checks it and how the solver cuts its values:
 
@@ -9,7 +9,8 @@ A kind's `shape` says how conditions are written about it, how generated code ch
     tree     a text of labels in normal form    ==, in, and everything below a constant
 
 Rules: a row holds everything about its kind; no other file spells out a kind's name where a column of the table serves.
-This file does not know fields.
+Numbers are in the smallest unit of their kind (bytes, milliseconds).
+This file does not know who has which fields.
 """
 
 from __future__ import annotations
@@ -18,11 +19,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from policy.text.diagnostics import CHECKS
-from policy.text.literals import DURATION_UNITS_MS, SIZE_UNITS, host_fault, is_host, is_path, quantity, read_quantity
+from policy.text.literals import (
+    DURATION_UNITS_MS,
+    INT_MAX,
+    INT_MIN,
+    SIZE_UNITS,
+    host_fault,
+    is_host,
+    is_path,
+    quantity,
+    read_quantity,
+)
 
 Shape = Literal["flag", "number", "choice", "text", "tree"]
 Scalar = bool | int | str
+MAX_NAME_CHARS = 4096
 
 
 class Fault(NamedTuple):
@@ -146,3 +160,57 @@ _ROWS = (
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ROWS}
 # A schema's `type` or, for a text, its `format`.
 KIND_OF_SCHEMA: dict[str, Kind] = {word: kind for kind in _ROWS for word in kind.schema}
+
+
+class Field(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One attribute of a request."""
+
+    name: str
+    kind: str
+    values: tuple[str, ...] = ()
+    low: int = INT_MIN
+    high: int = INT_MAX
+    required: bool = True
+    default: Scalar | None = None
+    sensitive: bool = False
+    doc: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"{self.kind!r} is not a kind of field; kinds are {', '.join(KINDS)}")
+
+    @property
+    def type(self) -> Kind:
+        return KINDS[self.kind]
+
+    @property
+    def usable(self) -> bool:
+        return self.required or self.default is not None
+
+    def accepts(self, value: object) -> bool:
+        """Whether a concrete value is one this field can hold."""
+        kind = self.type
+        if kind.shape == "flag":
+            return value is True or value is False
+        if kind.is_number:
+            return value.__class__ is int and self.low <= value <= self.high
+        if value.__class__ is not str:
+            return False
+        assert isinstance(value, str)
+        if kind.shape == "choice":
+            return value in self.values
+        return kind.accepts(value) if kind.accepts is not None else len(value) <= MAX_NAME_CHARS
+
+
+class CatalogError(ValueError):
+    """A definition cannot be used; the message says which and why."""
+
+
+def check_field(field: Field) -> None:
+    """Raises CatalogError for a field that no value fits, or whose default does not."""
+    if field.type.shape == "choice" and not field.values:
+        raise CatalogError(f"{field.name!r} is one of a fixed list of values, and the list is empty")
+    if field.low > field.high:
+        raise CatalogError(f"no number fits {field.name!r}: it lies in {field.low}..{field.high}")
+    if field.default is not None and not field.accepts(field.default):
+        raise CatalogError(f"the default of {field.name!r} is not one of its values")

@@ -18,7 +18,7 @@ from policy.model.catalog import Capability, Catalog, Field, Scalar
 from policy.model.decisions import Decision
 from policy.model.settings import SETTINGS
 from policy.solver.cells import Universe
-from policy.solver.solver import Answer, solve
+from policy.solver.solver import solve
 from policy.text.diagnostics import Findings
 from policy.text.literals import matches_host
 from policy.text.sources import Span
@@ -47,7 +47,9 @@ def find_permitted(policy: ir.Policy, capability: str) -> ir.Expr:
 
 
 def verdict_is(policy: ir.Policy, capability: str, verdict: ir.Verdict) -> ir.Expr:
-    """Exactly the requests that get `verdict`."""
+    """Exactly the requests that get `verdict`. A session event is never refused."""
+    if capability in ir.LIFECYCLE:
+        return ir.TRUE if verdict == "allow" else ir.FALSE
     guards: dict[str, list[ir.Expr]] = {"allow": [], "ask": [], "deny": []}
     for rule in policy.rules_for(capability):
         guards[rule.verdict].append(rule.guard)
@@ -65,18 +67,11 @@ def find_fields(catalog: Catalog, capability: str, exprs: Iterable[ir.Expr]) -> 
     names = {lit.field for expr in exprs for lit in ir.literals(expr)}
     found: dict[str, Field] = {}
     for name in sorted(names):
-        field = catalog.field(capability, name) if capability in catalog.capabilities else catalog.context.get(name)
+        field = catalog.field(capability, name)
         if field is None:
             raise PolicyError(f"the catalog does not know the field `{name}` of {capability}")
         found[name] = field
     return found
-
-
-def find(condition: ir.Expr, program: Program, capability: str) -> Answer:
-    """A request to `capability` with `condition` true; it also names every field the policy reads there."""
-    fields = find_fields(program.catalog, capability, [condition])
-    fields.update({field.name: field for field in program.ir.reads.get(capability, ())})
-    return solve(condition, Universe(fields, [condition]), program.effort)
 
 
 def show(request: ir.Request) -> str:
@@ -136,75 +131,52 @@ def check_claims(program: Program, decide: Decide, findings: Findings) -> list[P
         proofs.append(proof)
         if proof.witness is not None:
             decision = decide(proof.witness.capability, proof.witness.attributes)
-            findings.add(
-                "HP080",
-                f"not so: {decision.verdict} by `{decision.rule}`",
-                span,
-                None,
-                [f"for example {show(proof.witness)}"],
-            )
+            message = f"not so: {decision.verdict} by `{decision.rule}`"
+            findings.add("HP080", message, span, None, [f"for example {show(proof.witness)}"])
     return proofs
 
 
 def check_limits(program: Program, findings: Findings) -> None:
     """Capabilities that need limits are never permitted without them."""
     for capability in program.catalog.capabilities.values():
-        if not capability.needs:
-            continue
-        may = find_permitted(program.ir, capability.name)
+        name, may = capability.name, find_permitted(program.ir, capability.name)
         for need in capability.needs:
             wire = SETTINGS[need].wire if need in SETTINGS else need
-            limits = [lim for lim in program.ir.limits if capability.name in lim.capabilities and wire in dict(lim.settings)]
+            limits = [limit for limit in program.ir.limits if name in limit.capabilities and wire in dict(limit.settings)]
             unbound = ir.All((may, *(ir.complement(limit.guard) for limit in limits)))
-            answer = _settle(unbound, program, capability.name, findings, f"every {capability.name} has a `{need}` limit")
-            if answer is not None and answer.witness is not None:
-                span = _first_grant(program, capability.name)
-                findings.add(
-                    "HP060",
-                    f"{capability.name} is permitted without a `{need}` limit",
-                    span,
-                    f"add `limit {capability.name} {{ {need} … }}`",
-                    [f"for example {show(ir.Request(capability.name, answer.witness))}"],
-                )
+            fields = find_fields(program.catalog, name, [unbound])
+            fields.update({field.name: field for field in program.ir.reads.get(name, ())})
+            witness = _refute(unbound, fields, program, name, f"`every {name} has a `{need}` limit`", findings)
+            if witness is not None:
+                hint = f"add `limit {name} {{ {need} … }}`"
+                example = f"for example {show(ir.Request(name, witness))}"
+                where = _first_grant(program, name)
+                findings.add("HP060", f"{name} is permitted without a `{need}` limit", where, hint, [example])
                 break
 
 
 def check_secrets(program: Program, findings: Findings) -> None:
     """No caller can both use a secret and talk to hosts other than the secret's own."""
     policy, catalog = program.ir, program.catalog
-    if "secret.use" not in catalog.capabilities:
-        return
-    may_use = find_permitted(policy, "secret.use")
-    may_connect = find_permitted(policy, "net.connect")
+    may_use, may_connect = find_permitted(policy, "secret.use"), find_permitted(policy, "net.connect")
+    fields = {**find_fields(catalog, "secret.use", [may_use]), **find_fields(catalog, "net.connect", [may_connect])}
+    for capability in ("secret.use", "net.connect"):
+        fields.update(catalog.capabilities[capability].fields)
+    # Guest code, which comes last, reaches whatever net.connect permits to the same caller.
+    callers = [(one.name, one) for one in catalog.capabilities.values()]
     for secret, hosts in catalog.secrets.items():
-        for caller in (*catalog.capabilities.values(), None):
-            name = caller.name if caller is not None else "run"
+        for name, caller in (*callers, ("run", None)):
             used = ir.conj((may_use, ir.Lit("name", "in", (secret,)), ir.Lit("caller", "in", (name,))))
             elsewhere = _elsewhere(caller, hosts) if caller is not None else ""
             if caller is None:
-                # Guest code reaches whatever net.connect permits to the same caller.
                 used = ir.conj((used, may_connect, ir.Lit("host", "host", hosts, True)))
             elif elsewhere is None:
                 continue
-            fields = {**find_fields(catalog, "secret.use", [may_use]), **find_fields(catalog, "net.connect", [may_connect])}
-            for capability in ("secret.use", "net.connect"):
-                fields.update(catalog.capabilities[capability].fields)
-            try:
-                answer = solve(used, Universe(fields, [used]), program.effort)
-            except UnsettledClaim as error:
-                findings.add(
-                    "HP083",
-                    f"whether `{secret}` stays with its hosts could not be settled: {error}",
-                    _first_grant(program, "secret.use"),
-                )
-                continue
-            if answer.witness is not None:
-                findings.add(
-                    "HP070",
-                    f"{name} may use `{secret}` and talk to {elsewhere or answer.witness.get('host')}",
-                    _first_grant(program, "secret.use", answer.witness),
-                    "the secret is meant for " + ", ".join(hosts),
-                )
+            witness = _refute(used, fields, program, "secret.use", f"whether `{secret}` stays with its hosts", findings)
+            if witness is not None:
+                message = f"{name} may use `{secret}` and talk to {elsewhere or witness.get('host')}"
+                where = _first_grant(program, "secret.use", witness)
+                findings.add("HP070", message, where, "the secret is meant for " + ", ".join(hosts))
 
 
 def _elsewhere(caller: Capability, hosts: tuple[str, ...]) -> str | None:
@@ -228,9 +200,12 @@ def _first_grant(program: Program, capability: str, witness: Mapping[str, object
     return Span(program.source, 0, 0)
 
 
-def _settle(condition: ir.Expr, program: Program, capability: str, findings: Findings, text: str) -> Answer | None:
+def _refute(
+    condition: ir.Expr, fields: dict[str, Field], program: Program, capability: str, text: str, findings: Findings
+) -> dict[str, Scalar] | None:
+    """A request for which `condition` holds; none, after reporting, where that cannot be settled."""
     try:
-        return find(condition, program, capability)
+        return solve(condition, Universe(fields, [condition]), program.effort).witness
     except UnsettledClaim as error:
-        findings.add("HP083", f"`{text}` could not be settled: {error}", _first_grant(program, capability))
+        findings.add("HP083", f"{text} could not be settled: {error}", _first_grant(program, capability))
         return None

@@ -12,25 +12,25 @@ from policy.lowering.program import Program
 from policy.model import ir
 from policy.model.catalog import Scalar
 from policy.proofs.claims import Decide, find_fields, find_permitted, show
-from policy.proofs.strictness import Weakness, find_lost_hooks, find_weaknesses
+from policy.proofs.strictness import Weakness, find_weaknesses
 from policy.solver.cells import Universe
 from policy.solver.solver import solve
 from policy.text.diagnostics import Findings
 from policy.text.sources import Span
 
+_MEANING = ("kind", "values", "low", "high", "default")
+
 
 def check_narrows(program: Program, base: Program, decide: Decide, span: Span, findings: Findings) -> None:
     """Report every way in which `program` exceeds `base`, one concrete request each."""
-    for capability in program.catalog.capabilities:
-        may = find_permitted(program.ir, capability)
+    for capability in (*program.catalog.capabilities, *ir.LIFECYCLE):
+        may = ir.TRUE if capability in ir.LIFECYCLE else find_permitted(program.ir, capability)
         if may == ir.FALSE or _types_differ(program, base, capability, span, findings):
             continue
         try:
             _Narrowing(program, base, capability, decide, span, findings).check(may)
         except UnsettledClaim as error:
             findings.add("HP083", f"`narrows {base.ir.name}` could not be settled for {capability}: {error}", span)
-    for event in ir.LIFECYCLE:
-        _check_lifecycle(program, base, event, span, findings)
 
 
 class _Narrowing:
@@ -45,7 +45,7 @@ class _Narrowing:
         self.universe = Universe(fields, exprs)
 
     def check(self, may: ir.Expr) -> None:
-        if self.capability not in self.base.catalog.capabilities:
+        if self.capability not in self.base.ir.reads:
             self._report(Weakness("verdict", "does not know this capability", may))
             return
         for weakness in find_weaknesses(self.base.ir, self.program.ir, self.capability, self._can_hold):
@@ -75,21 +75,8 @@ def _types_differ(program: Program, base: Program, capability: str, span: Span, 
     """Whether the two policies mean different things by a field; then their answers cannot be compared."""
     for field in base.ir.reads.get(capability, ()):
         mine = program.catalog.field(capability, field.name)
-        if mine is None or any(
-            getattr(mine, part) != getattr(field, part) for part in ("kind", "values", "low", "high", "default")
-        ):
+        if mine is None or any(getattr(mine, part) != getattr(field, part) for part in _MEANING):
             message = f"`{field.name}` of {capability} is not the same in the base's catalog"
             findings.add("HP012", message, span, "write both against one catalog")
             return True
     return False
-
-
-def _check_lifecycle(program: Program, base: Program, event: ir.Phase, span: Span, findings: Findings) -> None:
-    for weakness in find_lost_hooks(base.ir, program.ir, event):
-        missing = weakness.condition
-        try:
-            skipped = solve(missing, Universe(program.catalog.context, [missing]), program.effort).witness is not None
-        except UnsettledClaim:
-            skipped = True
-        if skipped:
-            findings.add("HP081", f"{base.ir.name} {weakness.words}, and this policy does not always", span)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 
 from msgspec.structs import replace
 
@@ -52,14 +53,6 @@ class Mutant:
     span: Span
 
 
-def run_tests(program: Program, decide: Decide) -> list[Result]:
-    results = []
-    for case in program.tests:
-        decision = decide(case.request.capability, case.request.attributes)
-        results.append(Result(case, decision, _verdict_fits(decision, case.verdict)))
-    return results
-
-
 def _verdict_fits(decision: Decision, expected: str) -> bool:
     if expected == "auto":
         return decision.verdict == "ask" and decision.auto is not None
@@ -69,30 +62,21 @@ def _verdict_fits(decision: Decision, expected: str) -> bool:
 def check_tests(program: Program, decide: Decide, findings: Findings) -> list[Result]:
     """Run all tests, reporting failures, incomplete requests and the absence of tests."""
     if not program.tests:
-        findings.add(
-            "HP090",
-            "the policy has no tests",
-            Span(program.source, 0, 0),
-            'add `test "what it shows" { as { … } capability { … } => allow }`',
-        )
+        hint = 'add `test "what it shows" { as { … } capability { … } => allow }`'
+        findings.add("HP090", "the policy has no tests", Span(program.source, 0, 0), hint)
+    results: list[Result] = []
     for case in program.tests:
-        missing = [
-            f.name for f in program.ir.reads[case.request.capability] if f.required and f.name not in case.request.attributes
-        ]
+        event, attributes = case.request.capability, case.request.attributes
+        decision = decide(event, attributes)
+        results.append(Result(case, decision, _verdict_fits(decision, case.verdict)))
+        missing = [field.name for field in program.ir.reads[event] if field.required and field.name not in attributes]
         if missing:
-            findings.add(
-                "HP092", f"the decision reads {', '.join(missing)}", case.span, "add " + ", ".join(f"`{m} …`" for m in missing)
-            )
-    results = run_tests(program, decide)
-    for result in results:
-        complete = all(
-            not f.required or f.name in result.case.request.attributes for f in program.ir.reads[result.case.request.capability]
-        )
-        if not result.passed and complete:
-            why = f" ({result.decision.because})" if result.decision.because else ""
-            got = f"got {result.decision.verdict} by `{result.decision.rule}`{why}"
-            message = f"`{result.case.title}` expects {result.case.verdict}, {got}"
-            findings.add("HP091", message, result.case.span, "`policy explain` shows every condition")
+            hint = "add " + ", ".join(f"`{name} …`" for name in missing)
+            findings.add("HP092", f"the decision reads {', '.join(missing)}", case.span, hint)
+        elif not results[-1].passed:
+            why = f" ({decision.because})" if decision.because else ""
+            message = f"`{case.title}` expects {case.verdict}, got {decision.verdict} by `{decision.rule}`{why}"
+            findings.add("HP091", message, case.span, "`policy explain` shows every condition")
     return results
 
 
@@ -105,44 +89,22 @@ def coverage(program: Program, match: str = "") -> list[Coverage]:
         for capability in rule.capabilities:
             about.setdefault(capability, []).append(rule)
     for case in program.tests:
-        values = complete(program.ir, case.request) if match in case.title else None
-        for rule in about.get(case.request.capability, ()) if values is not None else ():
+        values = interpreter.read_values(program.ir, case.request.capability, case.request.attributes)
+        if match not in case.title or isinstance(values, Decision):
+            continue
+        for rule in about.get(case.request.capability, ()):
             if rule.id not in hit or rule.id not in missed:
-                (hit if interpreter.holds(rule.guard, values or {}) else missed).add(rule.id)
+                (hit if interpreter.holds(rule.guard, values) else missed).add(rule.id)
     return [Coverage(rule.id, rule.id in hit, rule.id in missed, rule.guard == ir.TRUE) for rule in program.ir.rules]
 
 
-def check_coverage(program: Program, findings: Findings, *, each: bool = False) -> list[Coverage]:
-    """Warn about rules the tests do not see both ways: in one line, or each at its place."""
+def check_coverage(program: Program, findings: Findings) -> None:
+    """Warn about rules the tests do not see both ways."""
     found = coverage(program)
     lacking = [item for item in found if not item.both]
-    if each:
-        for item in lacking:
-            how = "never matches" if not item.hit else "is never missed"
-            findings.add(
-                "HP104",
-                f"in the tests this rule {how}",
-                program.spans[item.rule],
-                "add a request " + ("that matches" if not item.hit else "it does not match"),
-            )
-    elif lacking:
-        findings.add(
-            "HP104",
-            f"{len(lacking)} of {len(found)} rules are not both hit and missed by tests",
-            program.spans[lacking[0].rule],
-            "`policy test --coverage` names them",
-        )
-    return found
-
-
-def complete(policy: ir.Policy, request: ir.Request) -> dict[str, object] | None:
-    """A request's values with defaults filled in, or None if it is not well formed."""
-    values: dict[str, object] = {}
-    for field in policy.reads[request.capability]:
-        values[field.name] = request.attributes.get(field.name, field.default)
-        if not field.accepts(values[field.name]):
-            return None
-    return values
+    if lacking:
+        message = f"{len(lacking)} of {len(found)} rules are not both hit and missed by tests"
+        findings.add("HP104", message, program.spans[lacking[0].rule], "`policy test --coverage` names them")
 
 
 def mutants(program: Program, match: str = "") -> tuple[int, list[Mutant]]:
@@ -167,21 +129,13 @@ def mutants(program: Program, match: str = "") -> tuple[int, list[Mutant]]:
 
 def _flips(expr: ir.Expr) -> Iterator[tuple[ir.Lit, ir.Expr]]:
     """The expression with each literal negated in turn."""
-    count = sum(1 for _ in ir.literals(expr))
-    for target in range(count):
-        seen = -1
-        chosen: list[ir.Lit] = []
+    for target, chosen in enumerate(ir.literals(expr)):
+        places = count()
 
-        def leaf(lit: ir.Lit, target: int = target, chosen: list[ir.Lit] = chosen) -> ir.Expr:
-            nonlocal seen
-            seen += 1
-            if seen != target:
-                return lit
-            chosen.append(lit)
-            return ir.negate_lit(lit)
+        def leaf(lit: ir.Lit, target: int = target, places: Iterator[int] = places) -> ir.Expr:
+            return ir.negate_lit(lit) if next(places) == target else lit
 
-        flipped = ir.fold(expr, leaf, lambda parts: ir.All(tuple(parts)), lambda parts: ir.Any(tuple(parts)))
-        yield chosen[0], flipped
+        yield chosen, ir.fold(expr, leaf, lambda parts: ir.All(tuple(parts)), lambda parts: ir.Any(tuple(parts)))
 
 
 def _find_span(program: Program, rule: str, lit: ir.Lit) -> Span:

@@ -185,15 +185,6 @@ def _is_covered(region: Region, others: list[Region], universe: Universe, effort
     return search(ir.All((region.rule.guard, *refusals)), universe, effort=effort)[0] is None
 
 
-def split_bits(mask: int) -> list[int]:
-    """The single bits of a mask, lowest first."""
-    bits = []
-    while mask:
-        bits.append(mask & -mask)
-        mask &= mask - 1
-    return bits
-
-
 class _Index:
     """Regions by the cells of the field that tells most of them apart; a region with many cells there is near everything."""
 
@@ -216,9 +207,7 @@ class _Index:
 
     def _cells(self, region: Region) -> list[int]:
         mask = region.box.get(self.field, 0)
-        if not mask or mask.bit_count() > _FEW_CELLS:
-            return []
-        return split_bits(mask)
+        return [cell for cell in range(mask.bit_length()) if mask >> cell & 1] if mask.bit_count() <= _FEW_CELLS else []
 
     def near(self, region: Region) -> list[Region]:
         cells = self._cells(region)
@@ -258,14 +247,13 @@ def _find_overlaps(regions: list[Region], found: dict[str, str], universe: Unive
             if (
                 differs
                 and overlap(region.box, other.box)
-                and ((region.exact and other.exact) or _meet(region, other, universe, effort))
+                and (
+                    (region.exact and other.exact)
+                    or search(ir.All((region.rule.guard, other.rule.guard)), universe, effort=effort)[0] is not None
+                )
             ):
                 found[region.rule.id] = other.rule.id
                 break
-
-
-def _meet(a: Region, b: Region, universe: Universe, effort: Effort) -> bool:
-    return search(ir.All((a.rule.guard, b.rule.guard)), universe, effort=effort)[0] is not None
 
 
 def _check_autos(program: Program, empty: set[str], findings: Findings, effort: Effort) -> None:

@@ -14,7 +14,7 @@ This file does not solve conditions, and does not know who asks (`narrowing.py`,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from policy.model import ir
 from policy.model.decisions import RANK, Decision
@@ -30,25 +30,6 @@ class Weakness(NamedTuple):
     part: Part
     words: str
     condition: ir.Expr
-
-
-class AnyHook(Protocol):
-    """A hook as a policy declares it, or as a decision names it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def phase(self) -> ir.Phase: ...
-    @property
-    def executor(self) -> str: ...
-    @property
-    def program(self) -> str: ...
-    @property
-    def timeout_ms(self) -> int: ...
-    @property
-    def on_error(self) -> str: ...
-    @property
-    def uses(self) -> tuple[str, ...]: ...
 
 
 def is_as_strict(new: Decision, old: Decision) -> bool:
@@ -77,7 +58,7 @@ def is_as_tight(rate: ir.Rate, old: ir.Rate) -> bool:
     return rate.per == old.per and rate.count <= old.count and rate.window_s >= old.window_s
 
 
-def is_strict_hook(hook: AnyHook, old: AnyHook) -> bool:
+def is_strict_hook(hook: ir.HookCall, old: ir.HookCall) -> bool:
     """The same program at the same moment, failing no more openly.
 
     A hook that blocks when it fails may have less time, never more: what took longer was blocked. One that lets the call pass
@@ -92,10 +73,6 @@ def is_strict_hook(hook: AnyHook, old: AnyHook) -> bool:
     return hook.timeout_ms <= old.timeout_ms if hook.on_error == "block" else hook.timeout_ms >= old.timeout_ms
 
 
-def is_on(hook: ir.Hook, event: str) -> bool:
-    return event in hook.capabilities or hook.phase == event
-
-
 class _Side:
     """One policy's rules about one capability."""
 
@@ -105,24 +82,18 @@ class _Side:
         self.granted = [*self.ask, *self.allow]
         self.asks = [rule for rule in self.rules if rule.verdict == "ask"]
         self.rates = sorted({rule.rate for rule in self.rules if rule.rate is not None})
-        self.hooks = [hook for hook in policy.hooks if is_on(hook, capability)]
+        self.hooks = [hook for hook in policy.hooks if hook.is_on(capability)]
         self.limits = [limit for limit in policy.limits if capability in limit.capabilities]
 
     def guards(self, verdict: str) -> list[ir.Expr]:
         return [rule.guard for rule in self.rules if rule.verdict == verdict]
 
 
-def find_weaknesses(old: ir.Policy, new: ir.Policy, capability: str, can_hold: CanHold) -> Iterator[Weakness]:
-    """Each way in which `new` may be less strict than `old` about a capability. `can_hold` is asked about split counters."""
-    yield from _Comparison(_Side(old, capability), _Side(new, capability), can_hold).compare()
-
-
-def find_lost_hooks(old: ir.Policy, new: ir.Policy, event: str) -> Iterator[Weakness]:
-    """Each hook of a session event that may not run as strictly any more."""
-    for hook in old.hooks:
-        if is_on(hook, event):
-            kept = [other.guard for other in new.hooks if is_on(other, event) and is_strict_hook(other, hook)]
-            yield from _lose("hook", f"runs the hook `{hook.name}` at {hook.phase}", [hook.guard], kept, ())
+def find_weaknesses(old: ir.Policy, new: ir.Policy, event: str, can_hold: CanHold) -> Iterator[Weakness]:
+    """Each way in which `new` may be less strict than `old` about a capability, or at a session event, which has hooks only.
+    `can_hold` is asked about split counters."""
+    comparison = _Comparison(_Side(old, event), _Side(new, event), can_hold)
+    yield from comparison.compare_hooks(()) if event in ir.LIFECYCLE else comparison.compare()
 
 
 class _Comparison:
@@ -142,13 +113,16 @@ class _Comparison:
         for rate in self.old.rates:
             yield from self._compare_rate(rate)
         permitted = (ir.Any(tuple(self.new.granted)), ir.Any(tuple(self.old.granted)), *self.both_alive)
-        for hook in self.old.hooks:
-            kept = [other.guard for other in self.new.hooks if is_strict_hook(other, hook)]
-            yield from _lose("hook", f"runs the hook `{hook.name}`", [hook.guard], kept, permitted)
+        yield from self.compare_hooks(permitted)
         for name, value in sorted({setting for limit in self.old.limits for setting in limit.settings}):
             was = [limit.guard for limit in self.old.limits if (name, value) in limit.settings]
             kept = [limit.guard for limit in self.new.limits if dict(limit.settings).get(name, value + 1) <= value]
             yield from _lose("limit", f"limits {name} to {value:_}", was, kept, permitted)
+
+    def compare_hooks(self, where: tuple[ir.Expr, ...]) -> Iterator[Weakness]:
+        for hook in self.old.hooks:
+            kept = [other.guard for other in self.new.hooks if is_strict_hook(other, hook)]
+            yield from _lose("hook", f"runs the hook `{hook.name}`", [hook.guard], kept, where)
 
     def _compare_verdicts(self) -> Iterator[Weakness]:
         old, new = self.old, self.new

@@ -145,7 +145,7 @@ def _parse_pieces(source: Source, findings: Findings) -> s.File:
         headed = headed or piece.kind == "policy" or (piece.misspelt and number == 0)
         if piece.kind == "close":
             if scopes:
-                _close(*scopes.pop(), items)
+                items.append(_close(scopes.pop()))
             else:
                 findings.add("HP001", "this `}` closes nothing", Span(source, piece.start, piece.end), "delete it")
             continue
@@ -174,10 +174,10 @@ def _parse_pieces(source: Source, findings: Findings) -> s.File:
                 message = f"`{piece.kind}` cannot stand in a scope"
                 report_place(source, piece, message, "a scope holds rules, limits and hooks; write it outside", findings)
             items.append(node)
-    for expr, inner in scopes:
-        _close(expr, inner, items)
-        if expr is not None:
-            findings.add("HP001", "this scope is never closed", Span(source, *s.find_extent(expr)), "add `}`")
+    for scope in scopes:
+        items.append(_close(scope))
+        if scope[0] is not None:
+            findings.add("HP001", "this scope is never closed", Span(source, *s.find_extent(scope[0])), "add `}`")
     if not headed:
         findings.add("HP001", "the policy has no header", Span(source, 0, 0), "begin with `policy NAME v 1`")
     return s.File(header, tuple(items))
@@ -193,9 +193,9 @@ def _check_header(before: s.Header | None, number: int, source: Source, piece: P
 _Open = tuple["s.Expr | None", "list[s.Rule | s.Limit | s.Hook]"]
 
 
-def _close(expr: s.Expr | None, inner: list[s.Rule | s.Limit | s.Hook], items: list[s.Item]) -> None:
-    """End a scope; the statements of one whose condition could not be read are kept, so that they are still checked."""
-    items.append(s.Scope(expr, tuple(inner)))
+def _close(scope: _Open) -> s.Scope:
+    """The statements of a scope whose condition could not be read are kept, so that they are still checked."""
+    return s.Scope(scope[0], tuple(scope[1]))
 
 
 def read_tokens(interactive: Any) -> Iterator[Token]:

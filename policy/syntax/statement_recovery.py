@@ -15,23 +15,8 @@ from lark import Token
 from policy.text.spelling import nearest
 
 STATEMENTS = ("import", "set", "let", "scope", "allow", "ask", "deny", "limit", "hook", "prove", "test")
-CLAUSES = (
-    "when",
-    "rate",
-    "by",
-    "within",
-    "auto",
-    "because",
-    "timeout",
-    "on_error",
-    "uses",
-    "run",
-    "and",
-    "or",
-    "not",
-    "in",
-    "under",
-)
+_OPERATORS = ("and", "or", "not", "in", "under")
+CLAUSES = ("when", "rate", "by", "within", "auto", "because", "timeout", "on_error", "uses", "run", *_OPERATORS)
 _JOINING = (*CLAUSES, "per", "on", "no", "any", "with", "effects", "as", "before", "after", "policy", "v", "narrows", "catalog")
 _WANT_MORE = frozenset((*_JOINING, *STATEMENTS, "=", "==", "!=", "<", "<=", ">", ">=", "=>", "(", ",", ".", "-", "{"))
 _CONTINUES = frozenset(CLAUSES) - {"run"}  # `run` is a capability too

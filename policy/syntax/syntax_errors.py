@@ -77,8 +77,8 @@ def report(error: UnexpectedInput | None, source: Source, piece: Piece, findings
         start, end = max(piece.start, piece.end - 1), piece.end
         found = "the end of the statement"
         accepted = (error.accepts if isinstance(error, UnexpectedToken) else None) or set(error.expected or ())
-    guess = findings.guess(found, [w for w in CLAUSES if w.upper() in accepted])
-    hint = f"did you mean `{guess}`?" if guess else _habit(text, start, found, accepted) or _list_expected(accepted)
+    otherwise = _habit(text, start, found, accepted) or _list_expected(accepted)
+    hint = findings.guess(found, [w for w in CLAUSES if w.upper() in accepted], otherwise)
     shown = found if found.startswith("the end") else f"`{_short(found)}`"
     findings.add("HP001", f"{shown} does not fit here", Span(source, start, end), hint)
 

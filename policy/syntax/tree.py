@@ -1,7 +1,7 @@
 """The syntax tree: what was written, with places, before anything is looked up.
 
-Rules: nodes are immutable once the parser has returned; leaves are tokens, which know their offsets. `And` and `Or` are flat,
-and `depth` counts the nesting, so that later stages may rely on the parser's bound.
+Rules: nodes are immutable once the parser has returned; leaves are tokens, which know their offsets. `Joined` is flat, and
+`depth` counts the nesting, so that later stages may rely on the parser's bound.
 This file does not know what names mean.
 """
 
@@ -11,38 +11,21 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from lark import Token
 
-ValueKind = Literal["string", "symbol", "number", "size", "duration"]
+ValueKind = Literal["string", "symbol", "number", "size", "duration", "set"]
 
 
 class Value(NamedTuple):
+    """A constant, or the name of a `set` that stands for its values."""
+
     kind: ValueKind
     token: Token
 
 
-class Compare(NamedTuple):
+class Comparison(NamedTuple):
+    """A field against constants. `op` is a sign (then it is a token), `in`, `..` or `under`."""
+
     field: Token
-    op: Token
-    value: Value
-
-
-class Within(NamedTuple):
-    field: Token
-    values: tuple[Value, ...]
-
-
-class WithinName(NamedTuple):
-    field: Token
-    name: Token
-
-
-class Between(NamedTuple):
-    field: Token
-    low: Value
-    high: Value
-
-
-class Under(NamedTuple):
-    field: Token
+    op: str
     values: tuple[Value, ...]
 
 
@@ -50,28 +33,22 @@ class Truth(NamedTuple):
     name: Token
 
 
-class Not(NamedTuple):
+class Wrapped(NamedTuple):
+    """`not …` or `( … )`, by what stands in front."""
+
+    mark: Literal["not", "("]
     item: Expr
     depth: int
 
 
-class And(NamedTuple):
+class Joined(NamedTuple):
+    word: Literal["and", "or"]
     items: list[Expr]
     depth: int
 
 
-class Or(NamedTuple):
-    items: list[Expr]
-    depth: int
-
-
-class Group(NamedTuple):
-    item: Expr
-    depth: int
-
-
-Atom: TypeAlias = "Compare | Within | WithinName | Between | Under | Truth"
-Expr: TypeAlias = "Atom | Not | And | Or | Group"
+Atom: TypeAlias = "Comparison | Truth"
+Expr: TypeAlias = "Atom | Wrapped | Joined"
 
 
 class Target(NamedTuple):
@@ -180,57 +157,42 @@ class File(NamedTuple):
 
 
 def measure_depth(expr: Expr) -> int:
-    return expr.depth if isinstance(expr, (Not, And, Or, Group)) else 1
+    return expr.depth if isinstance(expr, (Wrapped, Joined)) else 1
 
 
 def find_extent(expr: Expr) -> tuple[int, int]:
     """First and last offset of an expression, found without recursion."""
-    return _edge(expr, first=True), _edge(expr, first=False)
+    first, last = list_around(expr, first=True)[0], list_around(expr, first=False)[0]
+    start = first.name if isinstance(first, Truth) else first.field
+    end = last.name if isinstance(last, Truth) else last.values[-1].token if last.values else last.field
+    return offsets(start)[0], offsets(end)[1]
 
 
 def find_written(expr: Expr, text: str) -> tuple[int, int]:
     """The extent with what stands around it: `not`, parentheses, the brace that ends a set."""
     start, end = find_extent(expr)
-    for node in _path(expr, first=True):
-        if isinstance(node, (Not, Group)):
-            start = max(0, text.rfind("not" if isinstance(node, Not) else "(", 0, start))
-    last, *around = _path(expr, first=False)
-    if isinstance(last, (Within, Under)) and "{" in text[offsets(last.field)[1] : end]:
+    for node in list_around(expr, first=True)[1]:
+        start = max(0, text.rfind(node.mark, 0, start))
+    last, around = list_around(expr, first=False)
+    if isinstance(last, Comparison) and "{" in text[offsets(last.field)[1] : end]:
         end = text.find("}", end) + 1 or end
     for node in around:
-        if isinstance(node, Group):
+        if node.mark == "(":
             end = text.find(")", end) + 1 or end
     return start, end
 
 
-def _path(expr: Expr, *, first: bool) -> list[Expr]:
-    """From the first or last comparison of an expression outwards to the expression itself."""
-    path = [expr]
+def list_around(expr: Expr, *, first: bool) -> tuple[Atom, list[Wrapped]]:
+    """The first or last comparison of an expression, and what it is wrapped in, from the inside outwards."""
+    around: list[Wrapped] = []
     while True:
-        if isinstance(expr, (And, Or)):
+        if isinstance(expr, Joined):
             expr = expr.items[0] if first else expr.items[-1]
-        elif isinstance(expr, (Not, Group)):
+        elif isinstance(expr, Wrapped):
+            around.append(expr)
             expr = expr.item
         else:
-            return path[::-1]
-        path.append(expr)
-
-
-def _edge(expr: Expr, *, first: bool) -> int:
-    expr = _path(expr, first=first)[0]
-    assert not isinstance(expr, (Not, Group, And, Or))
-    if first:
-        return offsets(expr.name if isinstance(expr, Truth) else expr.field)[0]
-    match expr:
-        case Compare(value=value):
-            return offsets(value.token)[1]
-        case Within(values=values) | Under(values=values):
-            return offsets(values[-1].token if values else expr.field)[1]
-        case WithinName(name=name) | Truth(name=name):
-            return offsets(name)[1]
-        case Between(high=high):
-            return offsets(high.token)[1]
-    raise AssertionError(expr)
+            return expr, around[::-1]
 
 
 def offsets(token: Token) -> tuple[int, int]:
@@ -246,9 +208,9 @@ def list_atoms(expr: Expr) -> list[Atom]:
     pending = [expr]
     while pending:
         node = pending.pop()
-        if isinstance(node, (And, Or)):
+        if isinstance(node, Joined):
             pending.extend(reversed(node.items))
-        elif isinstance(node, (Not, Group)):
+        elif isinstance(node, Wrapped):
             pending.append(node.item)
         else:
             found.append(node)
@@ -257,14 +219,4 @@ def list_atoms(expr: Expr) -> list[Atom]:
 
 def clause_token(clause: Clause) -> Token:
     """The token to point at when something is wrong with a clause."""
-    match clause:
-        case Rate():
-            return clause.rate
-        case Approver():
-            return clause.who
-        case Because():
-            return clause.text
-        case Auto():
-            expr = clause.expr
-            start, _ = find_extent(expr)
-            return Token("NAME", "x", start_pos=start)
+    return Token("NAME", "x", start_pos=find_extent(clause.expr)[0]) if isinstance(clause, Auto) else clause[0]

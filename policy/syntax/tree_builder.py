@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 from policy.syntax import tree as s
 
@@ -33,18 +33,18 @@ def _keep_present(c: list[Any]) -> tuple[Any, ...]:
     return tuple(v for v in c if v is not None)
 
 
-def _wrap(node: type[s.Group] | type[s.Not]) -> Build:
-    return lambda c: node(c[0], s.measure_depth(c[0]) + 1)
+def _wrap(mark: Literal["not", "("]) -> Build:
+    return lambda c: s.Wrapped(mark, c[0], s.measure_depth(c[0]) + 1)
 
 
-def _join(node: type[s.And] | type[s.Or]) -> Build:
+def _join(word: Literal["and", "or"]) -> Build:
     """`a and b and c` is reduced from the left and stays one flat node."""
 
     def join(c: list[Any]) -> s.Expr:
         left, right = c
-        items = left.items if isinstance(left, node) else [left]
+        items = left.items if isinstance(left, s.Joined) and left.word == word else [left]
         items.append(right)
-        return node(items, max(s.measure_depth(left), s.measure_depth(right) + 1))
+        return s.Joined(word, items, max(s.measure_depth(left), s.measure_depth(right) + 1))
 
     return join
 
@@ -59,17 +59,17 @@ BUILDER = SimpleNamespace(
     record=_keep_present,
     pair=tuple,
     setting=tuple,
-    compare=_make(s.Compare),
-    within=_make(s.Within),
-    within_name=_make(s.WithinName),
-    between=_make(s.Between),
-    under=lambda c: s.Under(c[0], (c[1],)),
-    under_set=_make(s.Under),
+    compare=lambda c: s.Comparison(c[0], c[1], (c[2],)),
+    within=lambda c: s.Comparison(c[0], "in", c[1]),
+    within_name=lambda c: s.Comparison(c[0], "in", (s.Value("set", c[1]),)),
+    between=lambda c: s.Comparison(c[0], "..", (c[1], c[2])),
+    under=lambda c: s.Comparison(c[0], "under", (c[1],)),
+    under_set=lambda c: s.Comparison(c[0], "under", c[1]),
     truth=_make(s.Truth),
-    group=_wrap(s.Group),
-    not_=_wrap(s.Not),
-    and_=_join(s.And),
-    or_=_join(s.Or),
+    group=_wrap("("),
+    not_=_wrap("not"),
+    and_=_join("and"),
+    or_=_join("or"),
     capability=lambda c: s.Target("capability", c[0]),
     family=lambda c: s.Target("family", c[0]),
     effects=lambda c: s.Target("effects", None, c[0]),

@@ -153,9 +153,10 @@ class Findings:
         if len(self.items) < MAX_FINDINGS or (finding.severity == "error" and self.errors == 1):
             self.items.append(finding)
 
-    def guess(self, name: str, candidates: Iterable[str]) -> str | None:
-        """The nearest right name, while mistakes are few: a text full of them must not cost a search each."""
-        return nearest(name, islice(candidates, MAX_CANDIDATES)) if self.errors < MAX_GUESSES else None
+    def guess(self, name: str, candidates: Iterable[str], otherwise: str | None = None, *, after: str = "") -> str | None:
+        """A hint with the nearest right name, while mistakes are few: a text full of them must not cost a search each."""
+        found = nearest(name, islice(candidates, MAX_CANDIDATES)) if self.errors < MAX_GUESSES else None
+        return f"did you mean `{found}{after}`?" if found else otherwise
 
     def sort(self) -> tuple[Diagnostic, ...]:
         """Errors and warnings together, by file in reading order, then by place."""

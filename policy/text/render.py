@@ -81,14 +81,8 @@ def to_dict(finding: Diagnostic) -> dict[str, Any]:
         shown["notes"] = list(finding.notes)
     if finding.span is not None:
         shown["file"] = finding.span.source.path
-        shown["span"] = _span(finding.span)
+        shown["span"] = finding.span.place()
     return shown
-
-
-def _span(span: Span) -> dict[str, int]:
-    line, column = span.source.position(span.start)
-    end_line, end_column = span.source.position(span.end)
-    return {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
 
 
 def to_json(diagnostics: Iterable[Diagnostic]) -> bytes:
@@ -111,13 +105,8 @@ def to_sarif(diagnostics: Iterable[Diagnostic]) -> bytes:
         text = ". ".join([finding.message, *finding.notes, *([finding.hint] if finding.hint else [])])
         result: dict[str, Any] = {"ruleId": finding.code, "level": finding.severity, "message": {"text": text}}
         if finding.span is not None:
-            at = _span(finding.span)
-            region = {
-                "startLine": at["line"],
-                "startColumn": at["column"],
-                "endLine": at["end_line"],
-                "endColumn": at["end_column"],
-            }
+            names = {"line": "startLine", "column": "startColumn", "end_line": "endLine", "end_column": "endColumn"}
+            region = {names[name]: number for name, number in finding.span.place().items()}
             result["locations"] = [
                 {"physicalLocation": {"artifactLocation": {"uri": quote(finding.span.source.path)}, "region": region}}
             ]

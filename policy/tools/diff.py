@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from policy.errors import PolicyError
 from policy.evaluation import interpreter
 from policy.model import ir
-from policy.model.catalog import Catalog, Field
-from policy.model.decisions import Decision, hook_call
+from policy.model.catalog import Field
+from policy.model.decisions import Decision
 from policy.model.kinds import KINDS
 from policy.policies import Policy
 from policy.proofs.claims import show, verdict_is
-from policy.proofs.strictness import Weakness, find_lost_hooks, find_weaknesses, is_as_strict, is_on
+from policy.proofs.strictness import Weakness, find_weaknesses, is_as_strict
 from policy.solver.cells import Universe
 from policy.solver.solver import solve
 
@@ -49,33 +49,9 @@ def _side(decision: Decision) -> str:
 def diff(old: Policy, new: Policy) -> list[Change]:
     """Every class of change from `old` to `new`. Raises UnsettledClaim when a class cannot be settled."""
     changes: list[Change] = []
-    for capability in sorted({*old.catalog.capabilities, *new.catalog.capabilities}):
+    for capability in (*sorted({*old.catalog.capabilities, *new.catalog.capabilities}), *ir.LIFECYCLE):
         changes += _Comparison(old, new, capability).run()
-    for event in ir.LIFECYCLE:
-        changes += _event_changes(old, new, event)
     return changes
-
-
-def _event_changes(old: Policy, new: Policy, event: ir.Phase) -> list[Change]:
-    """Hooks that run at a session event before but not after, or the other way round."""
-    facts = {**old.catalog.context, **new.catalog.context}
-
-    def find(condition: ir.Expr, what: str) -> list[Change]:
-        witness = solve(condition, Universe(facts, [condition])).witness
-        if witness is None:
-            return []
-        first, second = old.decide(event, witness), new.decide(event, witness)
-        return [Change(ir.Request(event, witness), first, second, what, not is_as_strict(second, first))]
-
-    before, after = _hook_elements(old.ir, event), _hook_elements(new.ir, event)
-    changes: list[Change] = []
-    for what, differs in _list_differences(before, after):
-        changes += find(differs, what)
-    for what, condition in list(_find_unseen(find_lost_hooks(old.ir, new.ir, event), changes)):
-        changes += find(condition, what)
-    for pair in _find_swapped(old.ir, new.ir, event)[:1]:
-        changes += find(pair, "hooks run in another order")
-    return _merge(changes)
 
 
 def _list_differences(before: dict[str, ir.Expr], after: dict[str, ir.Expr]) -> Iterator[tuple[str, ir.Expr]]:
@@ -97,8 +73,8 @@ def _find_unseen(weaker: Iterable[Weakness], changes: list[Change]) -> Iterator[
 
 def _find_swapped(old: ir.Policy, new: ir.Policy, event: str) -> list[ir.Expr]:
     """For each two hooks that change places: the requests on which both run, before and after."""
-    mine = {hook.name: (place, hook) for place, hook in enumerate(new.hooks) if is_on(hook, event)}
-    kept = [hook for hook in old.hooks if is_on(hook, event) and hook.name in mine][:_MAX_ORDERED_HOOKS]
+    mine = {hook.name: (place, hook) for place, hook in enumerate(new.hooks) if hook.is_on(event)}
+    kept = [hook for hook in old.hooks if hook.is_on(event) and hook.name in mine][:_MAX_ORDERED_HOOKS]
     found: list[ir.Expr] = []
     for index, first in enumerate(kept):
         for second in kept[index + 1 :]:
@@ -106,18 +82,6 @@ def _find_swapped(old: ir.Policy, new: ir.Policy, event: str) -> list[ir.Expr]:
             if place > other_place and first.phase == second.phase == one.phase == other.phase:
                 found.append(ir.All((first.guard, second.guard, one.guard, other.guard)))
     return found
-
-
-def _hook_elements(policy: ir.Policy, event: str) -> dict[str, ir.Expr]:
-    found: dict[str, list[ir.Expr]] = {}
-    for hook in policy.hooks:
-        if is_on(hook, event):
-            call = hook_call(hook)
-            words = (
-                f"hook {call.name} {call.phase}, {call.executor} {call.program}, {call.timeout_ms} ms, on_error {call.on_error}"
-            )
-            found.setdefault(words + (f", uses {', '.join(call.uses)}" if call.uses else ""), []).append(hook.guard)
-    return {words: ir.disj(guards) for words, guards in found.items()}
 
 
 class _Comparison:
@@ -154,7 +118,7 @@ class _Comparison:
 
     def _obligations(self, verdict: ir.Verdict) -> list[Change]:
         same = ir.All((self.old_is[verdict], self.new_is[verdict]))
-        if same == ir.FALSE:
+        if ir.FALSE in same.items:
             return []
         before, after = _elements(self.old.ir, self.capability, verdict), _elements(self.new.ir, self.capability, verdict)
         changes: list[Change] = []
@@ -189,11 +153,10 @@ class _Comparison:
             names.update(policy.reads(self.capability))
         fields: dict[str, Field] = {}
         for name in sorted(names):
-            found = [f for c in (self.new.catalog, self.old.catalog) if (f := _lookup(c, self.capability, name)) is not None]
+            found = [f for c in (self.new.catalog, self.old.catalog) if (f := c.field(self.capability, name)) is not None]
             if len({(f.kind, f.values, f.low, f.high) for f in found}) != 1:
-                raise PolicyError(
-                    f"`{name}` of {self.capability} has different types in the two catalogs; verdicts cannot be compared"
-                )
+                words = "has different types in the two catalogs; verdicts cannot be compared"
+                raise PolicyError(f"`{name}` of {self.capability} {words}")
             fields[name] = found[0]
         return fields
 
@@ -212,10 +175,6 @@ def _merge(changes: list[Change]) -> list[Change]:
     return merged
 
 
-def _lookup(catalog: Catalog, capability: str, name: str) -> Field | None:
-    return catalog.field(capability, name) if capability in catalog.capabilities else catalog.context.get(name)
-
-
 def _reach(rules: Iterable[ir.Rule], rule_id: str) -> ir.Expr:
     """Where a rule matches; for the default, where none does."""
     for rule in rules:
@@ -224,26 +183,27 @@ def _reach(rules: Iterable[ir.Rule], rule_id: str) -> ir.Expr:
     return ir.All(tuple(ir.complement(rule.guard) for rule in rules))
 
 
-def _elements(policy: ir.Policy, capability: str, verdict: ir.Verdict) -> dict[str, ir.Expr]:
+def _elements(policy: ir.Policy, event: str, verdict: ir.Verdict) -> dict[str, ir.Expr]:
     """Each obligation a verdict can carry, in words, with the condition under which it is there."""
     found: dict[str, list[ir.Expr]] = {}
-    asks = []
-    for rule in policy.rules_for(capability):
-        if rule.verdict != verdict:
-            continue
+    rules = [rule for rule in policy.rules_for(event) if rule.verdict == verdict]
+    asks = [rule for rule in rules if rule.approver is not None]
+    for rule in rules:
         if rule.rate is not None:
             found.setdefault(f"rate {rule.rate.count} per {rule.rate.window_s} s per {rule.rate.per}", []).append(rule.guard)
-        if rule.approver is not None:
-            found.setdefault(f"approval by {rule.approver} within {KINDS['duration'].write(rule.within_ms or 0)}", []).append(
-                rule.guard
-            )
-            asks.append(ir.Any((ir.complement(rule.guard), rule.auto if rule.auto is not None else ir.FALSE)))
+    for rule in asks:
+        words = f"approval by {rule.approver} within {KINDS['duration'].write(rule.within_ms or 0)}"
+        found.setdefault(words, []).append(rule.guard)
+    for hook in policy.hooks:
+        if hook.is_on(event):
+            words = f"hook {hook.name} {hook.phase}, {hook.executor} {hook.program}, {hook.timeout_ms} ms"
+            uses = f", uses {', '.join(hook.uses)}" if hook.uses else ""
+            found.setdefault(f"{words}, on_error {hook.on_error}{uses}", []).append(hook.guard)
     elements = {words: ir.disj(guards) for words, guards in found.items()}
     if asks:
-        elements["automatic approval"] = ir.All(tuple(asks))
-    elements.update(_hook_elements(policy, capability))
-    elements.update(_limit_elements(policy, capability))
-    return elements
+        autos = (ir.Any((ir.complement(rule.guard), rule.auto if rule.auto is not None else ir.FALSE)) for rule in asks)
+        elements["automatic approval"] = ir.All(tuple(autos))
+    return elements | _limit_elements(policy, event)
 
 
 def _limit_elements(policy: ir.Policy, capability: str) -> dict[str, ir.Expr]:

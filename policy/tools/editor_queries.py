@@ -17,7 +17,7 @@ from policy.model.catalog import EFFECTS, Capability, Catalog, Field
 from policy.model.settings import EXECUTORS, ON_ERROR, RATE_SCOPES, SETTINGS
 from policy.syntax.parser import expressions, parse
 from policy.syntax.statement_recovery import STATEMENTS, last_statement
-from policy.syntax.tree import Hook, LetDef, Scope, SetDef, Truth, WithinName, list_atoms, offsets
+from policy.syntax.tree import Hook, LetDef, Scope, SetDef, Truth, list_atoms, offsets
 from policy.text.diagnostics import Findings
 from policy.text.sources import Source
 
@@ -102,10 +102,10 @@ def references(text: str, offset: int) -> tuple[str, list[Place]] | None:
                 note(kind, item.name)
                 defined.add((kind, str(item.name)))
         for atom in (atom for expr in expressions(item) for atom in list_atoms(expr)):
-            if isinstance(atom, WithinName):
-                note("set", atom.name)
-            elif isinstance(atom, Truth):
+            if isinstance(atom, Truth):
                 note("let", atom.name)
+            elif atom.values and atom.values[0].kind == "set":
+                note("set", atom.values[0].token)
     for key, places in found.items():
         if key in defined and not findings.errors and any(place.start <= offset <= place.end for place in places):
             return key[1], sorted(places)

@@ -60,7 +60,7 @@ class Editor:
 
     def hover(self, params: t.HoverParams) -> t.Hover | None:
         document = self._document(params)
-        found = editor_queries.hover(document.source, _offset(document, params.position), self._catalog(document))
+        found = editor_queries.hover(document.source, document.offset_at_position(params.position), self._catalog(document))
         if found is None:
             return None
         text, place = found
@@ -68,12 +68,12 @@ class Editor:
 
     def complete(self, params: t.CompletionParams) -> list[t.CompletionItem]:
         document = self._document(params)
-        found = editor_queries.complete(document.source, _offset(document, params.position), self._catalog(document))
+        found = editor_queries.complete(document.source, document.offset_at_position(params.position), self._catalog(document))
         return [t.CompletionItem(label=s.text, kind=_KINDS[s.kind], detail=s.detail) for s in found]
 
     def define(self, params: t.DefinitionParams) -> t.Location | None:
         document = self._document(params)
-        found = editor_queries.word_at(document.source, _offset(document, params.position))
+        found = editor_queries.word_at(document.source, document.offset_at_position(params.position))
         if found is None:
             return None
         for unit in judge(document).loaded.units:
@@ -87,7 +87,7 @@ class Editor:
 
     def rename(self, params: t.RenameParams) -> t.WorkspaceEdit | None:
         document = self._document(params)
-        found = editor_queries.references(document.source, _offset(document, params.position))
+        found = editor_queries.references(document.source, document.offset_at_position(params.position))
         if found is None:
             return None
         name, places = found
@@ -140,16 +140,8 @@ def _diagnostic(document: TextDocument, finding: Diagnostic) -> t.Diagnostic:
     return t.Diagnostic(range=where, message=message, severity=severity, code=finding.code, source="hatchway policy")
 
 
-def _offset(document: TextDocument, position: t.Position) -> int:
-    return int(document.offset_at_position(position))
-
-
 def _range(document: TextDocument, start: int, end: int) -> t.Range:
-    return t.Range(_position(document, start), _position(document, end))
-
-
-def _position(document: TextDocument, offset: int) -> t.Position:
-    return document.client_position_at_offset(offset)
+    return t.Range(document.client_position_at_offset(start), document.client_position_at_offset(end))
 
 
 def serve() -> None:

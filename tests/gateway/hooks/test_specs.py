@@ -9,7 +9,7 @@ import pytest
 from gateway.hooks.events import HookEvent
 from gateway.hooks.matchers import Matcher
 from gateway.hooks.specs import Executor, InvalidHooks, UserHookSpec, build_specs, check_specs, from_policy
-from policy.model.decisions import HookCall
+from policy import HookCall
 
 BASH = {"type": "bash", "command": "true"}
 

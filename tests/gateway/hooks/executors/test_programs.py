@@ -11,7 +11,7 @@ from gateway.hooks.executors import Executors
 from gateway.hooks.outputs import Allow, Block, Error
 from gateway.hooks.payloads import Occasion, make_payload
 from gateway.hooks.specs import UserHookSpec, check_specs, from_policy
-from policy.model.decisions import HookCall
+from policy import HookCall
 from sandbox.capabilities.registry import Capability
 from sandbox.workers.interface import CallReply
 from tests.gateway.hooks.stage import DATA, Stage, answer, bash
