@@ -50,7 +50,7 @@ class WorkerForks:
             tools=tools,
         )
         try:
-            outcome = await (await self._worker()).aside(session_id, aside, on_call)
+            outcome = await (await self._worker()).aside(session_id, aside, on_call=on_call)
         except WorkerLost:
             return Done(failure="the worker died while the hook ran")
         except RequestError as refused:

@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -27,7 +27,7 @@ from sandbox.engine.cache import default_directory
 from sandbox.errors import RequestError, SandboxError
 from sandbox.languages import LANGUAGES
 from sandbox.wire import DEFAULT_LIMITS, RunRequest
-from sandbox.workers.interface import Opening, WorkerLost
+from sandbox.workers.interface import Opening, Worker, WorkerLost
 from sandbox.workers.jail.jail import Mode
 from sandbox.workers.process_worker import ProcessWorker
 from sandbox.workers.warm_decoders import describe_records
@@ -215,7 +215,7 @@ class ProcessWorkers:
             process.is_stale = True
         return await self.start()
 
-    async def of(self, tenant: str) -> ProcessWorker:
+    async def of(self, tenant: str) -> Worker:
         process = self._of_tenant.get(tenant)
         if process is None:
             starting = self._starting.get(tenant)
@@ -224,7 +224,7 @@ class ProcessWorkers:
                 starting.add_done_callback(lambda _: self._starting.pop(tenant, None))
             process = await asyncio.shield(starting)
         process.used_at = time.monotonic()
-        return process.worker
+        return cast(Worker, process.worker)  # it has the verbs by `__getattr__`
 
     async def forget(self, tenant: str) -> None:
         process = self._of_tenant.get(tenant)
