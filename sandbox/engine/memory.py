@@ -375,15 +375,6 @@ class DirtyPages:
             del pages[page]
         return [*gone, *self._copy(pages, iter(differing))]
 
-    def copy(self) -> dict[int, bytes]:
-        """Every page that differs from the image, now. Disturbs no bookkeeping of `update`."""
-        pages: dict[int, bytes] = {}
-        if self._kernel.can_scan:
-            self._memory.copy_pages(self._kernel.scan(self._memory.base_address, self._memory.size_bytes), pages)
-        else:
-            self._copy(pages, self._private_pages() if self._kernel.pagemap is not None else self._differing_pages())
-        return pages
-
     def ranges(self) -> list[tuple[int, int]]:
         """Runs of the guest's own pages inside of the image, as (first, end); none where they cannot be found quickly."""
         if not self._kernel.can_scan:

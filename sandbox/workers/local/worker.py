@@ -42,9 +42,8 @@ from sandbox.workers.interface import (
     RunOutcome,
     Status,
 )
-from sandbox.workers.local.call_relay import Line, Switchboard
 from sandbox.workers.local.file_changes import Digests, Plan, carry_out, compare, read_entries
-from sandbox.workers.local.output_relay import Output
+from sandbox.workers.local.run_relay import Line, Output, Switchboard
 from sandbox.workers.local.side_programs import Asides
 from sandbox.workers.local.slots import SlotCancel, Slots
 from sandbox.workers.local.state_packs import Heaps, with_free
@@ -271,7 +270,7 @@ class LocalWorker:
             suspended = Suspended.open(recording, opening.limits.memory_mb, files, self._images)
             if suspended.journal.session_id != opening.session_id:
                 raise RequestError("INVALID_ARGUMENT", "the run that waits is another session's")
-            session = suspended.session(opening.limits, files, switchboard.registry(opening.tools), self._images)
+            session = suspended.session(opening.limits, switchboard.registry(opening.tools), self._images, files)
             return suspended, session
 
         suspended, session = await self._compute(start)
@@ -297,12 +296,7 @@ class LocalWorker:
             before = self._sessions.get(session.id)
             async with before.lock if before is not None else contextlib.nullcontext():
                 self._put(live)
-        return RunOutcome(
-            result=suspended.complete(outcome.result),
-            changes=outcome.changes,
-            frozen=outcome.frozen,
-            recording=outcome.recording,
-        )
+        return msgspec.structs.replace(outcome, result=suspended.complete(outcome.result))
 
     async def freeze(self, session_id: str, *, label: str = "", parent: str | None = None, base: str | None = None) -> Frozen:
         async with self._held(session_id) as live:
