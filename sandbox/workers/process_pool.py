@@ -229,7 +229,7 @@ class ProcessWorkers:
     async def forget(self, tenant: str) -> None:
         process = self._of_tenant.get(tenant)
         if process is not None:
-            self._end(process, "its tenant is gone")
+            process.worker.lose("its tenant is gone")
 
     @property
     def spares(self) -> int:
@@ -265,7 +265,7 @@ class ProcessWorkers:
         try:
             await asyncio.wait_for(spare.worker.ping(), self.options.answer_seconds)
         except (TimeoutError, SandboxError) as error:
-            self._end(spare, str(error) or "it did not answer")
+            spare.worker.lose(str(error) or "it did not answer")
             return False
         return True
 
@@ -293,7 +293,7 @@ class ProcessWorkers:
             if greeting is not None:
                 greeting.cancel()
             if process is not None:
-                self._end(process, why)
+                process.worker.lose(why)
             worker.lose(why)
             raise WorkerLost(f"no worker could be started: {why}") from None
         return process
@@ -325,9 +325,6 @@ class ProcessWorkers:
         else:
             process.zygote.kill(process.pid)
 
-    def _end(self, process: _Process, why: str) -> None:
-        process.worker.lose(why)
-
     def _on_ended(self, pid: int, status: int) -> None:
         process = self._processes.pop(pid, None)
         if process is not None:
@@ -345,7 +342,7 @@ class ProcessWorkers:
             for process in list(self._processes.values()):
                 why = self._complaint(process, now, passed)
                 if why is not None:
-                    self._end(process, why)
+                    process.worker.lose(why)
                 elif process.worker.is_lost and process.zygote.is_lost:
                     self._processes.pop(process.pid, None)
             self._end_old()
@@ -385,7 +382,7 @@ class ProcessWorkers:
     async def aclose(self) -> None:
         self._closed = True
         for process in list(self._processes.values()):
-            self._end(process, "the pool is closed")
+            process.worker.lose("the pool is closed")
         for task in (self._watching, self._refilling, *self._starting.values()):
             if task is not None:
                 task.cancel()
