@@ -33,8 +33,8 @@ from sandbox.engine.wasmtime import NativeError
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
 from sandbox.filesystem.inode_table import VfsLimits
+from sandbox.guests.host_inputs import Source
 from sandbox.guests.images import Progress
-from sandbox.guests.stdin import Source
 from sandbox.sessions.host_files import Files
 from sandbox.sessions.session import OnOutput, Session, failure, parse_language
 from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, RunRequest, RunResult, RunStatus

@@ -113,7 +113,7 @@ class SessionOpener:
             found = await self._store.blobs(record.tenant, [digest.hex() for digest in digests])
             return {bytes.fromhex(name): data for name, data in found.items()}
 
-        await worker.sync(record.id, [to_file_name(file) for file in tree], fetch)
+        await worker.sync(record.id, [to_file_name(file) for file in tree], fetch=fetch)
 
     async def find(self, tenant: str, name: str) -> Origin:
         """The tenant's newest template of that name, or the retained snapshot with that id."""

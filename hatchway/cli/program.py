@@ -21,7 +21,7 @@ from hatchway.cli import host_files
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
 from sandbox.filesystem.vfs import VfsError
-from sandbox.guests.stdin import Source
+from sandbox.guests.host_inputs import Source
 from sandbox.languages import LANGUAGE_OF_SUFFIX, LANGUAGES
 from sandbox.limits import LIMIT_OF_OPTION
 from sandbox.sessions.session import OnOutput, parse_language

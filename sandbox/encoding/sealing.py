@@ -52,11 +52,10 @@ class Keys:
             if not isinstance(key_id, str) or not isinstance(key, bytes):
                 kinds = f"{type(key).__name__} under {type(key_id).__name__}"
                 raise RequestError("INVALID_ARGUMENT", f"a key is bytes under an id that is text, not {kinds}")
-        if self.current not in self.by_id:
-            raise SetupError(f"the key ring has no key {self.current!r}")
-        for key_id, key in self.by_id.items():
             if not _KEY_ID_FORM.fullmatch(key_id) or len(key) != _KEY_BYTES:
                 raise SetupError(f"the key {key_id[:64]!r} must have {_KEY_BYTES} bytes and an id of 1 to 64 letters or digits")
+        if self.current not in self.by_id:
+            raise SetupError(f"the key ring has no key {self.current!r}")
 
     @classmethod
     def of(cls, key: bytes, key_id: str = "1") -> Keys:
@@ -70,13 +69,16 @@ class Keys:
         return Keys(key_id, {**self.by_id, key_id: key or secrets.token_bytes(_KEY_BYTES)})
 
 
+def user_path(variable: str, name: str) -> Path:
+    """What the variable of the environment says, or a file of that name in the user's data folder."""
+    chosen = os.environ.get(variable)
+    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(chosen) if chosen else Path(base) / "hatchway" / name
+
+
 def keys_path() -> Path:
     """HATCHWAY_KEYS, or `hatchway/keys` in the user's data folder."""
-    chosen = os.environ.get("HATCHWAY_KEYS")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(base) / "hatchway" / "keys"
+    return user_path("HATCHWAY_KEYS", "keys")
 
 
 def local_keys(path: Path | None = None) -> Keys:

@@ -368,21 +368,19 @@ class DirtyPages:
         if self._kernel.can_scan:
             return self._update_by_scan(pages)
         if self._kernel.pagemap is not None:
-            return self._copy(pages, self._private_pages())
-        differing = list(self._differing_pages())
-        gone = pages.keys() - set(differing)
+            return self._memory.copy_pages(self._own(), pages)
+        differing = list(self._own())
+        gone = pages.keys() - {first for first, _ in differing}
         for page in gone:
             del pages[page]
-        return [*gone, *self._copy(pages, iter(differing))]
+        return [*gone, *self._memory.copy_pages(differing, pages)]
 
-    def copy(self) -> dict[int, bytes]:
-        """Every page that differs from the image, now. Disturbs no bookkeeping of `update`."""
-        pages: dict[int, bytes] = {}
+    def _own(self) -> Iterator[tuple[int, int]]:
+        """Runs of the guest's own pages, as (first, end)."""
         if self._kernel.can_scan:
-            self._memory.copy_pages(self._kernel.scan(self._memory.base_address, self._memory.size_bytes), pages)
-        else:
-            self._copy(pages, self._private_pages() if self._kernel.pagemap is not None else self._differing_pages())
-        return pages
+            return self._kernel.scan(self._memory.base_address, self._memory.size_bytes)
+        numbers = self._private_pages() if self._kernel.pagemap is not None else self._differing_pages()
+        return ((page, page + 1) for page in numbers)
 
     def ranges(self) -> list[tuple[int, int]]:
         """Runs of the guest's own pages inside of the image, as (first, end); none where they cannot be found quickly."""
@@ -392,10 +390,7 @@ class DirtyPages:
 
     def count(self) -> int:
         """How many pages are the guest's own: its private memory."""
-        if not self._kernel.can_scan:
-            return sum(1 for _ in (self._private_pages() if self._kernel.pagemap is not None else self._differing_pages()))
-        memory = self._memory
-        return sum(end - first for first, end in self._kernel.scan(memory.base_address, memory.size_bytes))
+        return sum(end - first for first, end in self._own())
 
     def _update_by_scan(self, pages: dict[int, bytes]) -> list[int]:
         base, size = self._memory.base_address, self._memory.size_bytes
@@ -405,9 +400,6 @@ class DirtyPages:
         tracked = self._tracked_bytes == size
         written = self._kernel.scan(base, size, since_last=tracked and bool(pages), protect=tracked)
         return self._memory.copy_pages(written, pages)
-
-    def _copy(self, pages: dict[int, bytes], numbers: Iterator[int]) -> list[int]:
-        return self._memory.copy_pages(((page, page + 1) for page in numbers), pages)
 
     def _private_pages(self) -> Iterator[int]:
         assert self._kernel.pagemap is not None

@@ -11,6 +11,7 @@ Python stack that is almost used up: see `sandbox.engine.stacks`. Does not know:
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import threading
 from collections.abc import Callable
@@ -101,21 +102,12 @@ def _ignore() -> None:
     pass
 
 
-class _Open:
-    """Other threads have no signals."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exc: object) -> None:
-        pass
-
-
-_open: Final = _Open()
+_open: Final = contextlib.nullcontext()
+"""Other threads have no signals."""
 _deferring: Final = _Deferring()
 
 
-def sheltered(stop: Callable[[], None]) -> _Deferring | _Open:
+def sheltered(stop: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
     """A context in which guests may run. `stop` is called when a signal arrives; it must not raise."""
     if threading.get_ident() != _main_thread:
         return _open

@@ -1,6 +1,5 @@
 """Guests: the interpreters that run programs.
 
 In reading order: `images` (compiled and started once), `guest` (one turn after another), `state` (a guest at rest),
-`host_inputs` (clocks, randomness, standard input), `stdin` (a descriptor as standard input), `tape` (recording and replaying
-a run).
+`host_inputs` (clocks, randomness, standard input), `tape` (recording and replaying a run).
 """

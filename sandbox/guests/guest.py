@@ -34,7 +34,7 @@ from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.host_inputs import Repeated, World
 from sandbox.guests.images import Image
 from sandbox.guests.state import GuestState, PackedPages, Sums
-from sandbox.wasi.wasi import SIGNATURES, GuestExit, Wasi
+from sandbox.wasi.wasi import SIGNATURES, Wasi
 from sandbox.wire import RunStatus
 
 MESSAGE_BYTES_MAX: Final = 64 << 20
@@ -52,6 +52,7 @@ that frees some, also after several have taken all they could get."""
 _LARGE_BYTES: Final = 16 << 20
 """Giving this much memory back takes milliseconds, for which no answer should wait."""
 _U32: Final = 0xFFFFFFFF
+_DONE: Final = ord("D")
 _EFFECTLESS: Final = frozenset({"clock_time_get", "clock_res_get", "random_get", "sched_yield", "fd_write", "proc_exit"})
 
 _CALLS: Final = tuple(SIGNATURES)
@@ -70,6 +71,48 @@ class _Functions(dict[int, Callable[..., int]]):
     def __missing__(self, number: int) -> Callable[..., int]:
         made = self[number] = self._make(number)
         return made
+
+
+class HostCall:
+    """The import `host.call` (ABI.md): a message in, a reply out, in memory that the guest allocates for it. `answer` gives None
+    to a message that is none."""
+
+    __slots__ = ("_allocating", "_answer", "_instance", "_memory")
+
+    def __init__(self, answer: Callable[[bytes], bytes | None], instance: Instance, memory: GuestMemory) -> None:
+        self._answer, self._instance, self._memory = answer, instance, memory
+        self._allocating = False
+
+    def __call__(self, pointer: int, length: int, reply_pointer: int, reply_length: int) -> int:
+        length &= _U32
+        if self._allocating or not 0 < length <= MESSAGE_BYTES_MAX:
+            return -2
+        memory = self._memory
+        try:
+            message = memory.read(pointer & _U32, length)
+            # Both places are tried before anything is done.
+            memory.put_u32(reply_pointer & _U32, 0)
+            memory.put_u32(reply_length & _U32, 0)
+            reply = self._answer(message)
+            if not reply:
+                return 0 if reply is not None else -2
+            address = self._allocate(len(reply))
+            if not address:
+                return -2
+            memory.write(address, reply)
+            memory.put_u32(reply_pointer & _U32, address)
+            memory.put_u32(reply_length & _U32, len(reply))
+        except MemoryFault:
+            return -2
+        return 0
+
+    def _allocate(self, length: int) -> int:
+        # THREAT[TM-ISO-REENTRY]: an allocator that calls back would nest for ever.
+        self._allocating = True
+        try:
+            return self._instance.call("host_alloc", length)
+        finally:
+            self._allocating = False
 
 
 class Guest:
@@ -100,7 +143,6 @@ class Guest:
         self._before: tuple[Checkpoint, DescriptorTable] | None = None
         self._before_last: tuple[Checkpoint, DescriptorTable] | None = None
         self._handler: Handler = _refuse
-        self._allocating = False
         self._run: Run | None = None
         self._start()
         if state is None or self._packed is not None:
@@ -122,7 +164,7 @@ class Guest:
     def _function(self, number: int) -> Callable[..., int]:
         """What answers the import with this number."""
         if number == 0:
-            return self._answer
+            return HostCall(self._hear, self._instance, self._memory)
         name = _CALLS[number - 1]
         if name == "fd_write":
             return self._fd_write
@@ -150,42 +192,10 @@ class Guest:
         run = self._run
         return run.find_overrun() if run is not None else None
 
-    def _answer(self, pointer: int, length: int, reply_pointer: int, reply_length: int) -> int:
-        """The import `host.call`."""
-        length &= _U32
-        reply_pointer &= _U32
-        reply_length &= _U32
-        if self._allocating or not 0 < length <= MESSAGE_BYTES_MAX:
-            return -2
-        memory = self._memory
-        try:
-            message = memory.read(pointer & _U32, length)
-            # Both places are tried before the handler does anything.
-            memory.put_u32(reply_pointer, 0)
-            memory.put_u32(reply_length, 0)
-        except MemoryFault:
-            return -2
-        opcode = message[0]
-        if opcode != 0x44 and self._before is None:
+    def _hear(self, message: bytes) -> bytes:
+        if message[0] != _DONE and self._before is None:
             self._take_effect()
-        reply = self._handler(opcode, message[1:])
-        if not reply:
-            return 0
-        # THREAT[TM-ISO-REENTRY]: an allocator that calls back would nest for ever.
-        self._allocating = True
-        try:
-            address = self._instance.call("host_alloc", len(reply))
-        finally:
-            self._allocating = False
-        if not address:
-            return -2
-        try:
-            memory.write(address, reply)
-        except MemoryFault:
-            return -2
-        memory.put_u32(reply_pointer, address)
-        memory.put_u32(reply_length, len(reply))
-        return 0
+        return self._handler(message[0], message[1:])
 
     def turn(self, request: bytes, run: Run, handler: Handler, world: World) -> None:
         """Run one turn. Raises `Stop` for a limit or a cancel, `GuestExit`, or `Trap`; then the turn has not happened."""
@@ -350,12 +360,6 @@ class Guest:
         self.prepare()
         return self._memory.size_bytes - self._free_bytes
 
-    def digest_pages(self) -> dict[int, bytes]:
-        """Every page that differs from the image, now."""
-        if self._lost:
-            self._restore()
-        return self._dirty.copy()
-
     def close(self) -> None:
         self._table.close_all(self.vfs)
         self._instance.close()
@@ -378,6 +382,3 @@ def _refuse(opcode: int, body: bytes) -> bytes:
 
 def _ignore(opcode: int, body: bytes) -> bytes:
     return b""
-
-
-__all__ = ["Guest", "GuestExit", "Handler"]

@@ -1,24 +1,53 @@
 """Worlds: what a guest sees of the outside during one turn, besides its files.
 
 Purpose: `World` is the real one: this machine's clocks and randomness, the run's streams. It notes every answer, so that a small
-turn can be run again. `Repeated` gives noted answers back.
+turn can be run again. `Repeated` gives noted answers back. A `Source` is standard input that is read when the program asks for
+it: a pipe that is not closed yet is no reason to wait before a program starts, and a program that reads nothing leaves everything
+to the next reader.
 
 Rules: the monotonic clock of a session never goes back, on whatever machine it goes on: `ahead_ns` is added to this machine's.
-Knows nothing of memory, files and journals.
+A read of a source waits as a sleep does: the run's wall clock goes on, and its end or a cancel ends the wait. It gives what is
+there, which may be less than asked, so how a program sees its input depends on when that came: a run that is recorded has it all
+beforehand (`read_all`). Knows nothing of memory, files and journals.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import time
 from collections.abc import Sequence
 from typing import Final
 
 from sandbox.engine.limits import Run
+from sandbox.filesystem.errnos import EIO, VfsError
 from sandbox.guests.images import ENVIRON
-from sandbox.guests.stdin import Source
 
 NOTED_BYTES_MAX: Final = 4096
+_PIECE_BYTES: Final = 1 << 20
+
+
+class Source:
+    """What comes from a descriptor of this process."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLIN)
+
+    def read(self, count: int, run: Run) -> bytes:
+        """Up to `count` bytes; none at the end."""
+        try:
+            run.wait_ready(lambda seconds: bool(self._poll.poll(seconds * 1000)))
+            return os.read(self._descriptor, count)
+        except OSError:
+            raise VfsError(EIO) from None
+
+    def read_all(self) -> bytes:
+        pieces = []
+        while piece := os.read(self._descriptor, _PIECE_BYTES):
+            pieces.append(piece)
+        return b"".join(pieces)
 
 
 class World:

@@ -231,7 +231,7 @@ def _figure_data(path: Path) -> None:
             item.filename.removeprefix("mpl-data/"): archive.read(item) for item in archive.infolist() if not item.is_dir()
         }
     index = json.dumps({name: len(data) for name, data in members.items()})
-    _write_all(path, b"".join((index.encode(), b"\n", *members.values())))
+    write_all(path, b"".join((index.encode(), b"\n", *members.values())))
 
 
 class Images:
@@ -324,7 +324,7 @@ class Images:
             finally:
                 finished.set()
                 watcher.join()
-            stored = self.cache.store(name, lambda path: _write_all(path, code))
+            stored = self.cache.store(name, lambda path: write_all(path, code))
             progress(f"compiling {source.name}", 1.0)
             return stored
 
@@ -384,7 +384,7 @@ def _estimate(name: str, size_bytes: int, finished: threading.Event, progress: P
         progress(f"compiling {name}", min(0.99, share if share < 0.8 else 1 - 0.2 / (1 + (share - 0.8) * 5)))
 
 
-def _write_all(path: Path, data: bytes) -> None:
+def write_all(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 

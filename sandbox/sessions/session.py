@@ -28,10 +28,9 @@ from sandbox.excerpts import excerpt
 from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.guest import Guest
-from sandbox.guests.host_inputs import World
+from sandbox.guests.host_inputs import Source, World
 from sandbox.guests.images import Images, Progress, images
 from sandbox.guests.state import GuestState, SessionState
-from sandbox.guests.stdin import Source
 from sandbox.guests.tape import Tape
 from sandbox.languages import GUEST_OF
 from sandbox.sessions.outcome import Outcome, add_hint, first_error, judge_status, read_outcome, trust_code

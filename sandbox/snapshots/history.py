@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
+import itertools
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from sandbox.encoding.sealing import LOCAL_TENANT, Keys, corrupt, open_seal, seal
+from sandbox.encoding.sealing import LOCAL_TENANT, Keys, corrupt, open_seal, seal, user_path
 from sandbox.engine.limits import MOST
 from sandbox.errors import RequestError, SetupError
 from sandbox.filesystem.inode_table import VfsLimits
@@ -61,11 +61,7 @@ class Entry:
 
 def default_path() -> Path:
     """HATCHWAY_HISTORY, or `hatchway/history.db` in the user's data folder."""
-    chosen = os.environ.get(HISTORY_VARIABLE)
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(base) / "hatchway" / "history.db"
+    return user_path(HISTORY_VARIABLE, "history.db")
 
 
 class History:
@@ -122,7 +118,7 @@ class History:
         for name, pages in snapshot.pages.items():
             wanted.update(zip(split_digests(manifest.guests[name].digests), pages.values(), strict=True))
         with self._writing() as database:
-            there = self._known(list(wanted))
+            there = self._known(wanted)
             rows = [(digest, self._seal(compress(data))) for digest, data in wanted.items() if digest not in there]
             database.executemany("INSERT OR IGNORE INTO chunks VALUES (?, ?)", rows)
             parent = manifest.parent.hex() if manifest.parent else None
@@ -130,27 +126,23 @@ class History:
             row = (snapshot.id, parent, manifest.label, manifest.created_at, sealed)
             database.execute("INSERT OR IGNORE INTO snapshots VALUES (?, ?, ?, ?, ?)", row)
 
-    def _known(self, digests: list[bytes]) -> set[bytes]:
+    def _known(self, digests: Collection[bytes]) -> set[bytes]:
         """Those of the digests whose chunks are here."""
-        found: set[bytes] = set()
-        for start in range(0, len(digests), _BATCH):
-            batch = digests[start : start + _BATCH]
+        return {digest for (digest,) in self._select("digest", digests)}
+
+    def _select(self, what: str, digests: Collection[bytes]) -> Iterator[tuple[Any, ...]]:
+        """Of those of the chunks that are here."""
+        left = iter(digests)
+        while batch := list(itertools.islice(left, _BATCH)):
             marks = ", ".join("?" * len(batch))
-            found.update(row[0] for row in self._database.execute(f"SELECT digest FROM chunks WHERE digest IN ({marks})", batch))
-        return found
+            yield from self._database.execute(f"SELECT {what} FROM chunks WHERE digest IN ({marks})", batch)
 
     def _seal(self, data: bytes) -> bytes:
         return seal(data, self._keys, tenant=self._tenant, purpose=_PURPOSE)
 
     def stored_bytes(self, digests: set[bytes]) -> int:
         """What these chunks take here, compressed and sealed."""
-        listed, total = list(digests), 0
-        for start in range(0, len(listed), _BATCH):
-            batch = listed[start : start + _BATCH]
-            marks = ", ".join("?" * len(batch))
-            query = f"SELECT coalesce(sum(length(data)), 0) FROM chunks WHERE digest IN ({marks})"
-            total += int(self._database.execute(query, batch).fetchone()[0])
-        return total
+        return sum(size for (size,) in self._select("length(data)", digests))
 
     def find(self, name: str) -> str:
         """The id that starts with `name`, or the newest snapshot with that label."""
@@ -241,7 +233,7 @@ class History:
         with self._writing() as database:
             used: set[bytes] = set()
             for (snapshot_id,) in database.execute("SELECT id FROM snapshots").fetchall():
-                used |= snapshot_format.digests_in(self.manifest(snapshot_id))
+                used |= snapshot_format.sizes_in(self.manifest(snapshot_id)).keys()
             rows = database.execute("SELECT digest, length(data) FROM chunks").fetchall()
             unused = [(digest, size) for digest, size in rows if digest not in used]
             database.executemany("DELETE FROM chunks WHERE digest = ?", [(digest,) for digest, _ in unused])

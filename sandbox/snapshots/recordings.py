@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -33,12 +33,9 @@ from sandbox.guests.tape import MESSAGE, Divergence, Tape
 from sandbox.sessions.session import OnOutput, Session
 from sandbox.snapshots import snapshot_format
 from sandbox.snapshots.file_tree import write_tree
-from sandbox.snapshots.rerun import Journal, raise_refusal
-from sandbox.snapshots.snapshot_format import Origin
+from sandbox.snapshots.rerun import Journal, Rerun, StoredRerun, raise_refusal
 from sandbox.wire import RunRequest, RunResult, RunStatus, SessionLimits
 
-FORMAT: Final = "hatchway-recording"
-VERSION: Final = 1
 PURPOSE: Final = "recording"
 _CALL: Final = b"C"[0]
 _OUTSIDE: Final = frozenset({"TIMEOUT_WALL", "TIMEOUT_CPU", "CANCELLED"})
@@ -63,11 +60,9 @@ class Ending(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
         return self.code in _OUTSIDE
 
 
-class _Stored(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    format: str
-    version: int
-    snapshot: bytes
-    journal: Journal
+class _Stored(StoredRerun, frozen=True, kw_only=True):
+    FORMAT: ClassVar[str] = "hatchway-recording"
+    WHAT: ClassVar[str] = "recorded run"
     ending: Ending
 
 
@@ -75,11 +70,9 @@ msgspec.json.Decoder(_Stored)  # described before there are threads: see `sandbo
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(Rerun):
     """A run, ready to be replayed."""
 
-    start: SessionState
-    journal: Journal
     ending: Ending
 
     @property
@@ -96,10 +89,8 @@ class Recording:
 
     def seal(self, keys: Keys | None = None, *, tenant: str = LOCAL_TENANT, store: Images = images) -> bytes:
         """As bytes to keep. Without `keys` they are sealed with this user's own."""
-        origin = Origin(self.journal.session_id, self.journal.limits, label="start of a recorded run")
-        packed = snapshot_format.pack(snapshot_format.take(self.start, origin, store=store))
-        stored = _Stored(format=FORMAT, version=VERSION, snapshot=packed, journal=self.journal, ending=self.ending)
-        return seal(snapshot_format.encode_record(stored), keys or local_keys(), tenant=tenant, purpose=PURPOSE)
+        stored = _Stored.encode(self.start, self.journal, store, ending=self.ending)
+        return seal(stored, keys or local_keys(), tenant=tenant, purpose=PURPOSE)
 
     @classmethod
     def open(
@@ -113,14 +104,9 @@ class Recording:
         store: Images = images,
     ) -> Recording:
         """`memory_mb` is what the receiver allows; without it, what the recorded run was allowed."""
-        opened = open_seal(blob, keys or local_keys(), tenant=tenant, purpose=PURPOSE)
-        stored = snapshot_format.decode_record(opened, _Stored, PURPOSE)
-        if stored.format != FORMAT or stored.version != VERSION:
-            raise RequestError("SNAPSHOT_VERSION_MISMATCH", f"the recording has version {stored.version}, not {VERSION}")
-        stored.journal.check()
+        stored = _Stored.decode(open_seal(blob, keys or local_keys(), tenant=tenant, purpose=PURPOSE))
         allowed = memory_mb if memory_mb is not None else MOST.memory_mb
-        snapshot = snapshot_format.unpack(stored.snapshot, memory_mb=allowed, files=files, store=store)
-        return cls(snapshot_format.thaw(snapshot, files=files, store=store), stored.journal, stored.ending)
+        return cls(stored.thaw(allowed, files, store), stored.journal, stored.ending)
 
 
 def record(
@@ -142,15 +128,11 @@ def record(
 def _recording(
     session: Session, request: RunRequest, start: SessionState, tape: Tape, result: RunResult, store: Images
 ) -> Recording:
-    return Recording(start, Journal.of(session, request, tape), _ending(session, tape, result, store))
-
-
-def _ending(session: Session, tape: Tape, result: RunResult, store: Images) -> Ending:
     state = session.freeze()
     memory = hashlib.sha256()
     for name, guest in sorted(state.guests.items()):
         memory.update(f"{name} {guest.memory_digest()}\n".encode())
-    return Ending(
+    ending = Ending(
         status=result.status,
         code=result.error.code if result.error else None,
         message=result.error.message if result.error else None,
@@ -160,6 +142,7 @@ def _ending(session: Session, tape: Tape, result: RunResult, store: Images) -> E
         memory=memory.digest(),
         files=digest_of_files(state, store),
     )
+    return Recording(start, Journal.of(session, request, tape), ending)
 
 
 def digest_of_files(state: SessionState, store: Images = images) -> bytes:
@@ -199,19 +182,19 @@ def replay(
     answers = {number: _reply(recording, number, value) for number, value in (changes or {}).items()}
     image = journal.image.hex()
     tape = Tape(journal.events, message=journal.request, image=image, live=False, changes=answers, stop=stopped)
-    session = _session(recording, registry, not ending.is_from_outside, store)
-    try:
-        result = _run(session, recording, tape, on_output)
-        raise_refusal(result)
-        again = _recording(session, recording.journal.again(), recording.start, tape, result, store)
-        if not answers:
+    limits = journal.limits
+    if not ending.is_from_outside:  # time is no limit of a run that did not depend on it
+        limits = msgspec.structs.replace(limits, cpu_ms=MOST.cpu_ms, wall_ms=MOST.wall_ms)
+    replayed = _play(recording, tape, recording.session(limits, registry, store), on_output, store)
+    if not answers:
+        try:
             if stopped is None:
                 tape.check_finished()
-            _compare(ending, again.ending, len(tape.events))
-    except BaseException:
-        session.close()
-        raise
-    return Replayed(result, session, again)
+            _compare(ending, replayed.recording.ending, len(tape.events))
+        except Divergence:
+            replayed.session.close()
+            raise
+    return replayed
 
 
 def resume(
@@ -229,41 +212,20 @@ def resume(
     journal = recording.journal
     if journal.pending is None:
         raise RequestError("INVALID_ARGUMENT", "the run does not wait for anything")
-    events = list(journal.events)
-    if answer is not msgspec.UNSET:
-        events.append((MESSAGE, _encode_reply(answer), journal.pending))
-    tape = Tape(events, message=journal.request, image=journal.image.hex())
-    session = _session(recording, registry, False, store, limits)
-    result = _run(session, recording, tape, on_output)
+    reply = _encode_reply(answer) if answer is not msgspec.UNSET else None
+    tape = Tape(journal.answered(reply), message=journal.request, image=journal.image.hex())
+    return _play(recording, tape, recording.session(limits or journal.limits, registry, store), on_output, store)
+
+
+def _play(recording: Recording, tape: Tape, session: Session, on_output: OnOutput | None, store: Images) -> Replayed:
+    request = recording.journal.again()
     try:
+        result = session.run(request, on_output=on_output, tape=tape)
         raise_refusal(result)
-    except RequestError:
+        return Replayed(result, session, _recording(session, request, recording.start, tape, result, store))
+    except BaseException:
         session.close()
         raise
-    return Replayed(result, session, _recording(session, recording.journal.again(), recording.start, tape, result, store))
-
-
-def _session(
-    recording: Recording, registry: Registry | None, patient: bool, store: Images, limits: SessionLimits | None = None
-) -> Session:
-    """A session in the state the run started from, with its limits: those on time only if the run depends on them."""
-    journal, start = recording.journal, recording.start
-    chosen = limits or journal.limits
-    if patient:
-        chosen = msgspec.structs.replace(chosen, cpu_ms=MOST.cpu_ms, wall_ms=MOST.wall_ms)
-    return Session(
-        journal.session_id,
-        language=start.language,
-        limits=chosen,
-        registry=registry,
-        metered=start.metered,
-        state=journal.state(start),
-        store=store,
-    )
-
-
-def _run(session: Session, recording: Recording, tape: Tape, on_output: OnOutput | None) -> RunResult:
-    return session.run(recording.journal.again(), on_output=on_output, tape=tape)
 
 
 def _read_stop(ending: Ending) -> Stop | None:

@@ -1,7 +1,7 @@
 """Reruns: what it takes to run a program again from where it started. Recordings and suspended runs share it.
 
-Purpose: a `Journal` is what went into a run. With the state the run started from it gives the session and the request that let
-it happen once more.
+Purpose: a `Journal` is what went into a run. With the state the run started from, a `Rerun`, it gives the session and the
+request that let it happen once more. `StoredRerun` is both as bytes.
 
 Does not know: how a run ended, where it is kept, who wants it again.
 """
@@ -9,17 +9,26 @@ Does not know: how a run ended, where it is kept, who wants it again.
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
+from sandbox.capabilities.registry import Registry
 from sandbox.encoding.sealing import corrupt
 from sandbox.errors import RequestError
+from sandbox.filesystem.inode_table import VfsLimits
+from sandbox.guests.images import Images
 from sandbox.guests.state import SessionState
 from sandbox.guests.tape import MESSAGE, MONOTONIC, Event, Tape
 from sandbox.languages import GUEST_OF
 from sandbox.sessions.request_checks import stdin_bytes
 from sandbox.sessions.session import Session
+from sandbox.snapshots import snapshot_format
+from sandbox.snapshots.snapshot_format import Origin
 from sandbox.wire import Language, RunRequest, RunResult, SessionLimits
+
+VERSION: Final = 1
 
 
 class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -66,6 +75,10 @@ class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
         }
         return dataclasses.replace(start, monotonic_ns=max([start.monotonic_ns, *clocks]), guests=guests)
 
+    def answered(self, reply: bytes | None) -> list[Event]:
+        """What was answered so far, and `reply` to the waiting call, if there is one."""
+        return [*self.events, (MESSAGE, reply, self.pending)] if reply is not None and self.pending is not None else self.events
+
     def again(self, limits: SessionLimits | None = None) -> RunRequest:
         """The run. Its program is in the journal, where types are erased already."""
         return RunRequest(
@@ -78,6 +91,59 @@ class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
             stdin=self.stdin.decode("utf-8", "surrogateescape"),
             limits=limits,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """A run that can be had again: the state it started from, and what went into it."""
+
+    start: SessionState
+    journal: Journal
+
+    def session(self, limits: SessionLimits, registry: Registry | None, store: Images, files: VfsLimits | None = None) -> Session:
+        """A session in the state the run started from."""
+        return Session(
+            self.journal.session_id,
+            language=self.start.language,
+            limits=limits,
+            files=files,
+            registry=registry,
+            metered=self.start.metered,
+            state=self.journal.state(self.start),
+            store=store,
+        )
+
+
+class StoredRerun(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A run and what its kind keeps of it besides. `snapshot` is a pack of the state it started from."""
+
+    FORMAT: ClassVar[str]
+    WHAT: ClassVar[str]
+    format: str
+    version: int
+    snapshot: bytes
+    journal: Journal
+
+    @classmethod
+    def encode(cls, start: SessionState, journal: Journal, store: Images, **more: Any) -> bytes:
+        origin = Origin(journal.session_id, journal.limits, label=f"start of a {cls.WHAT}")
+        packed = snapshot_format.pack(snapshot_format.take(start, origin, store=store))
+        stored = cls(format=cls.FORMAT, version=VERSION, snapshot=packed, journal=journal, **more)
+        return snapshot_format.encode_record(stored)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        """From bytes that were authenticated."""
+        stored = snapshot_format.decode_record(data, cls, cls.WHAT)
+        if stored.format != cls.FORMAT or stored.version != VERSION:
+            raise RequestError("SNAPSHOT_VERSION_MISMATCH", f"the {cls.WHAT} has version {stored.version}, not {VERSION}")
+        stored.journal.check()
+        return stored
+
+    def thaw(self, memory_mb: int, files: VfsLimits | None, store: Images) -> SessionState:
+        """The state the run started from, within the receiver's limits."""
+        snapshot = snapshot_format.unpack(self.snapshot, memory_mb=memory_mb, files=files, store=store)
+        return snapshot_format.thaw(snapshot, files=files, store=store)
 
 
 def raise_refusal(result: RunResult) -> None:

@@ -174,28 +174,26 @@ def encode_record(record: msgspec.Struct) -> bytes:
     return cbor.encode(msgspec.to_builtins(record, builtin_types=(bytes,)))
 
 
-def decode_record(data: bytes, kind: type[T], what: str) -> T:
-    """A record of ours from bytes that were authenticated."""
+def decode_record(data: bytes, kind: type[T], what: str, check: Callable[[Any], None] = lambda found: None) -> T:
+    """A record of ours from bytes that were authenticated. `check` sees them before they have a type."""
     try:
-        return msgspec.convert(cbor.decode(data), kind, builtin_types=(bytes,))
+        found = cbor.decode(data)
+        check(found)
+        return msgspec.convert(found, kind, builtin_types=(bytes,))
     except (cbor.CborError, msgspec.ValidationError) as error:
         raise corrupt(f"the {what} is malformed: {error}") from None
 
 
 def decode_manifest(encoded: bytes) -> Manifest:
-    try:
-        found: Any = cbor.decode(encoded)
-    except cbor.CborError as error:
-        raise corrupt(f"the manifest is malformed: {error}") from None
+    return decode_record(encoded, Manifest, "manifest", _check_version)
+
+
+def _check_version(found: Any) -> None:
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise corrupt("this is not a snapshot")
     if found.get("version") != SNAPSHOT_VERSION:
         version = str(found.get("version"))[:20]
         raise RequestError("SNAPSHOT_VERSION_MISMATCH", f"the snapshot has version {version}, not {SNAPSHOT_VERSION}")
-    try:
-        return msgspec.convert(found, Manifest, builtin_types=(bytes,))
-    except msgspec.ValidationError as error:
-        raise corrupt(f"the manifest is malformed: {error}") from None
 
 
 def chunks_in(manifest: Manifest) -> dict[bytes, int]:
@@ -213,11 +211,6 @@ def sizes_in(manifest: Manifest) -> dict[bytes, int]:
     for guest in manifest.guests.values():
         sizes.update(dict.fromkeys(split_digests(guest.digests), PAGE_BYTES))
     return sizes
-
-
-def digests_in(manifest: Manifest) -> set[bytes]:
-    """Every page and chunk that a snapshot needs."""
-    return set(sizes_in(manifest))
 
 
 def verify(snapshot: Snapshot) -> None:
@@ -263,7 +256,7 @@ def save(state: SessionState, origin: Origin, keys: Keys, *, tenant: str = LOCAL
 
 def pack(snapshot: Snapshot, base: Manifest | None = None) -> bytes:
     """The snapshot as bytes: whole, or without what `base` has."""
-    known: Collection[bytes] = digests_in(base) if base is not None else ()
+    known: Collection[bytes] = sizes_in(base) if base is not None else ()
     masks, frames = {}, Frames()
     for name, pages in sorted(snapshot.pages.items()):
         record = snapshot.manifest.guests[name]
@@ -356,11 +349,7 @@ def thaw(snapshot: Snapshot, *, files: VfsLimits | None = None, store: Images = 
     manifest = snapshot.manifest
     tables = {name: read_table(guest.descriptors) for name, guest in manifest.guests.items()}
     opened = [ino for table in tables.values() for ino in table.inos()]
-
-    def chunk(wanted: bytes) -> bytes:
-        return snapshot.chunks[wanted]
-
-    tree = read_tree(manifest.files, store.files(), files or VfsLimits(), chunk, opened)
+    tree = read_tree(manifest.files, store.files(), files or VfsLimits(), snapshot.chunks.__getitem__, opened)
     guests = {}
     for name, guest in manifest.guests.items():
         check_nodes(tables[name], tree)

@@ -27,7 +27,7 @@ from sandbox.engine.limits import MOST
 from sandbox.errors import RequestError, SandboxError
 from sandbox.excerpts import excerpt
 from sandbox.filesystem.inode_table import VfsLimits
-from sandbox.guests.images import Images, Progress, images
+from sandbox.guests.images import Images, Progress, images, write_all
 from sandbox.guests.state import GuestState, SessionState
 from sandbox.sessions.session import Session
 from sandbox.snapshots import snapshot_format
@@ -101,7 +101,7 @@ class Templates:
         with cache.building(_LOCK):
             for guest, guest_state in state.guests.items():
                 _store_memory(self._images, _memory_name(snapshot.id, guest), guest_state)
-            cache.store(name + _SUFFIX, lambda path: _write(path, packed))
+            cache.store(name + _SUFFIX, lambda path: write_all(path, packed))
             self._collect()
         return snapshot.id
 
@@ -117,11 +117,11 @@ class Templates:
                 known = ", ".join(one.name for one in self.list()) or "none"
                 raise RequestError("INVALID_ARGUMENT", f"there is no template {name!r}", f"templates here: {known}")
             version, packed = _version(path), path.read_bytes()
-            state = self._map(name, packed, _id(packed))
+            state = self._map(name, packed)
             self._loaded[name] = (version, state)
             return state
 
-    def _map(self, name: str, packed: bytes, template_id: str) -> SessionState:
+    def _map(self, name: str, packed: bytes) -> SessionState:
         try:
             snapshot = snapshot_format.unpack(packed, memory_mb=MOST.memory_mb, files=_ROOMY, store=self._images)
             state = snapshot_format.thaw(snapshot, files=_ROOMY, store=self._images)
@@ -131,7 +131,7 @@ class Templates:
             ) from None
         guests = {}
         for guest, guest_state in state.guests.items():
-            memory = _memory_name(template_id, guest)
+            memory = _memory_name(snapshot.id, guest)
             found = self._images.cache.find(memory) or _store_memory(self._images, memory, guest_state)
             guests[guest] = guest_state.over(os.open(found, os.O_RDONLY | os.O_CLOEXEC), guest_state.memory_bytes)
         return SessionState(state.language, state.files, 0, guests, state.metered)
@@ -145,7 +145,7 @@ class Templates:
 
     def _describe(self, path: Path) -> Template:
         packed = path.read_bytes()
-        manifest, template_id = _manifest(packed), _id(packed)
+        template_id, manifest = _describe(packed)
         memories = [self._images.cache.directory / _memory_name(template_id, guest) for guest in manifest.guests]
         stored = len(packed) + sum(one.stat().st_blocks * 512 for one in memories if one.exists())
         pages = sum(len(guest.pages) // 4 for guest in manifest.guests.values())
@@ -189,8 +189,8 @@ class Templates:
         """The files in the cache that templates need."""
         names: set[str] = set()
         for path in self._images.cache.directory.glob(f"*{_SUFFIX}"):
-            packed = path.read_bytes()
-            names |= {path.name, *(_memory_name(_id(packed), guest) for guest in _manifest(packed).guests)}
+            template_id, manifest = _describe(path.read_bytes())
+            names |= {path.name, *(_memory_name(template_id, guest) for guest in manifest.guests)}
         return names
 
 
@@ -212,12 +212,10 @@ def _memory_name(template_id: str, guest: str) -> str:
     return f"template-{template_id[:20]}-{guest}.mem"
 
 
-def _manifest(packed: bytes) -> Manifest:
-    return snapshot_format.decode_manifest(snapshot_format.decode_record(packed, Pack, "template").manifest)
-
-
-def _id(packed: bytes) -> str:
-    return snapshot_format.id_of(snapshot_format.decode_record(packed, Pack, "template").manifest)
+def _describe(packed: bytes) -> tuple[str, Manifest]:
+    """A template's id and its manifest."""
+    encoded = snapshot_format.decode_record(packed, Pack, "template").manifest
+    return snapshot_format.id_of(encoded), snapshot_format.decode_manifest(encoded)
 
 
 def _store_memory(store: Images, name: str, state: GuestState) -> Path:
@@ -229,10 +227,6 @@ def _store_memory(store: Images, name: str, state: GuestState) -> Path:
             os.close(descriptor)
 
     return store.cache.find(name) or store.cache.store(name, write)
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
 
 
 templates = Templates()

@@ -141,7 +141,10 @@ Fetch = Callable[[Sequence[bytes]], Awaitable[Mapping[bytes, bytes]]]
 
 
 class Worker(Protocol):
-    """The sessions of one tenant."""
+    """The sessions of one tenant. INVARIANT: `sandbox.workers.protocol` makes a message of each method's parameters."""
+
+    async def ping(self) -> None:
+        """Give a sign of life."""
 
     async def open(self, opening: Opening) -> None:
         """Open a session; one that is open already is replaced."""
@@ -150,7 +153,7 @@ class Worker(Protocol):
 
     async def is_known(self, template: str) -> bool: ...
 
-    async def sync(self, session_id: str, tree: Sequence[FileName], fetch: Fetch) -> None:
+    async def sync(self, session_id: str, tree: Sequence[FileName], *, fetch: Fetch) -> None:
         """Make /workspace exactly `tree`; contents it lacks are fetched by digest."""
 
     async def apply(self, session_id: str, changes: FileChanges) -> None:
@@ -160,7 +163,7 @@ class Worker(Protocol):
         """All of /workspace, as the changes that would make it from nothing; the store knows it from now on. For a session that
         was opened from a template."""
 
-    async def aside(self, session_id: str, aside: Aside, on_call: OnCall | None = None) -> AsideOutcome:
+    async def aside(self, session_id: str, aside: Aside, *, on_call: OnCall | None = None) -> AsideOutcome:
         """Run a program next to the session, which is between two runs or waits in a capability call. Its files are seen as they
         are at this moment; nothing of the session changes."""
 
@@ -188,7 +191,7 @@ class Worker(Protocol):
         freeze: bool = False,
     ) -> RunOutcome:
         """Let a run go on that waits: it is replayed to its waiting call, which gets `reply`, or is made again through `on_call`
-        without one. The session (opened by `opening`, whose packs are ignored) has its state afterwards."""
+        without one. The session (opened by `opening`, which has no packs) has its state afterwards."""
 
     async def freeze(self, session_id: str, *, label: str = "", parent: str | None = None, base: str | None = None) -> Frozen: ...
 

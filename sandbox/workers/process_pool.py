@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -27,7 +27,7 @@ from sandbox.engine.cache import default_directory
 from sandbox.errors import RequestError, SandboxError
 from sandbox.languages import LANGUAGES
 from sandbox.wire import DEFAULT_LIMITS, RunRequest
-from sandbox.workers.interface import Opening, WorkerLost
+from sandbox.workers.interface import Opening, Worker, WorkerLost
 from sandbox.workers.jail.jail import Mode
 from sandbox.workers.process_worker import ProcessWorker
 from sandbox.workers.warm_decoders import describe_records
@@ -215,7 +215,7 @@ class ProcessWorkers:
             process.is_stale = True
         return await self.start()
 
-    async def of(self, tenant: str) -> ProcessWorker:
+    async def of(self, tenant: str) -> Worker:
         process = self._of_tenant.get(tenant)
         if process is None:
             starting = self._starting.get(tenant)
@@ -224,12 +224,12 @@ class ProcessWorkers:
                 starting.add_done_callback(lambda _: self._starting.pop(tenant, None))
             process = await asyncio.shield(starting)
         process.used_at = time.monotonic()
-        return process.worker
+        return cast(Worker, process.worker)  # it has the verbs by `__getattr__`
 
     async def forget(self, tenant: str) -> None:
         process = self._of_tenant.get(tenant)
         if process is not None:
-            self._end(process, "its tenant is gone")
+            process.worker.lose("its tenant is gone")
 
     @property
     def spares(self) -> int:
@@ -265,7 +265,7 @@ class ProcessWorkers:
         try:
             await asyncio.wait_for(spare.worker.ping(), self.options.answer_seconds)
         except (TimeoutError, SandboxError) as error:
-            self._end(spare, str(error) or "it did not answer")
+            spare.worker.lose(str(error) or "it did not answer")
             return False
         return True
 
@@ -293,7 +293,7 @@ class ProcessWorkers:
             if greeting is not None:
                 greeting.cancel()
             if process is not None:
-                self._end(process, why)
+                process.worker.lose(why)
             worker.lose(why)
             raise WorkerLost(f"no worker could be started: {why}") from None
         return process
@@ -325,9 +325,6 @@ class ProcessWorkers:
         else:
             process.zygote.kill(process.pid)
 
-    def _end(self, process: _Process, why: str) -> None:
-        process.worker.lose(why)
-
     def _on_ended(self, pid: int, status: int) -> None:
         process = self._processes.pop(pid, None)
         if process is not None:
@@ -345,7 +342,7 @@ class ProcessWorkers:
             for process in list(self._processes.values()):
                 why = self._complaint(process, now, passed)
                 if why is not None:
-                    self._end(process, why)
+                    process.worker.lose(why)
                 elif process.worker.is_lost and process.zygote.is_lost:
                     self._processes.pop(process.pid, None)
             self._end_old()
@@ -385,7 +382,7 @@ class ProcessWorkers:
     async def aclose(self) -> None:
         self._closed = True
         for process in list(self._processes.values()):
-            self._end(process, "the pool is closed")
+            process.worker.lose("the pool is closed")
         for task in (self._watching, self._refilling, *self._starting.values()):
             if task is not None:
                 task.cancel()

@@ -9,41 +9,23 @@ made (`sandbox.workers.process_pool`), tenants.
 from __future__ import annotations
 
 import asyncio
+import functools
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
-import msgspec
-
-from sandbox.capabilities.registry import Capability
 from sandbox.engine.limits import MOST
 from sandbox.errors import RequestError, SandboxError, SetupError
-from sandbox.wire import ErrorObject, RunRequest
+from sandbox.wire import ErrorObject
 from sandbox.workers import protocol
-from sandbox.workers.connection import Connection
-from sandbox.workers.frames import CALL, FAILURE, FETCH, OUTPUT, REPLY, REQUEST, RESULT, STOP, Frame, FrameError
-from sandbox.workers.interface import (
-    Aside,
-    AsideOutcome,
-    CallReply,
-    Fetch,
-    FileChanges,
-    FileName,
-    Frozen,
-    OnCall,
-    OnOutput,
-    Opening,
-    RunOutcome,
-    Status,
-    WorkerLost,
-)
-from sandbox.workers.protocol import NOT_READY, Called, Failure, Request, Wanted
+from sandbox.workers.frames import CALL, FAILURE, FETCH, OUTPUT, REPLY, REQUEST, RESULT, STOP, Connection, Frame, FrameError
+from sandbox.workers.interface import CallReply, Fetch, OnCall, OnOutput, WorkerLost
+from sandbox.workers.protocol import CALLBACKS, NOT_READY, VERBS, Called, Failure, Wanted
 
 _CALLS_MAX: Final = 64
 """Calls of one request that are under way at once: a guest makes one, and may leave a few behind."""
 STOP_SECONDS = 10.0
 """How long a request may go on that was told to stop: a guest stops within milliseconds, a freeze when it is done."""
-_encode = msgspec.json.Encoder().encode
 
 
 class _Pending:
@@ -145,11 +127,11 @@ class ProcessWorker:
 
     async def _call(self, on_call: OnCall, called: Called) -> None:
         try:
-            reply = _encode(await on_call(called.name, called.args, called.kwargs))
+            reply = protocol.encode(await on_call(called.name, called.args, called.kwargs))
         except Exception:
             # What went wrong here is not the guest's to know.
             error = ErrorObject(code="TOOL_ERROR", message="the call could not be made")
-            reply = _encode(CallReply(error=error))
+            reply = protocol.encode(CallReply(error=error))
         self._send(Frame(REPLY, called.call, reply))
 
     async def _fetch(self, fetch: Fetch, wanted: Wanted) -> None:
@@ -164,21 +146,30 @@ class ProcessWorker:
         if self._connection is not None:
             self._connection.send(frame)
 
+    def __getattr__(self, verb: str) -> Callable[..., Coroutine[Any, Any, Any]]:
+        """The verbs of `interface.Worker`."""
+        if verb not in VERBS:
+            raise AttributeError(verb)
+        return functools.partial(self._ask, verb)
+
     async def _ask(
         self,
-        request: Request,
-        kind: Any,
-        recording: bytes = b"",
-        *,
+        verb: str,
+        *arguments: Any,
         on_output: OnOutput | None = None,
         on_call: OnCall | None = None,
         fetch: Fetch | None = None,
+        **named: Any,
     ) -> Any:
         if self._why_lost is not None or self._connection is None:
             raise WorkerLost(f"the worker was lost: {self._why_lost or 'it has not started'}")
-        body, blobs = protocol.encode_request(request, recording)
+        for name, callback in zip(CALLBACKS, (on_output, on_call, fetch), strict=True):
+            if callback is not None:
+                named[name] = True
+        request, kind = VERBS[verb]
+        body, blobs = protocol.encode_message(request(*arguments, **named))
         self._number += 1
-        number, pending = self._number, _Pending(on_output, on_call, fetch, isinstance(request, protocol.Ping))
+        number, pending = self._number, _Pending(on_output, on_call, fetch, verb == "ping")
         self._pending[number] = pending
         try:
             self._send(Frame(REQUEST, number, body, blobs))
@@ -204,7 +195,7 @@ class ProcessWorker:
     def _read(self, answer: Frame, kind: Any) -> Any:
         try:
             if answer.kind == RESULT:
-                return protocol.decode_answer(answer.body, answer.blobs, kind)
+                return protocol.decode_message(answer.body, answer.blobs, kind)
             failure: Failure = protocol.decode(answer.body, Failure)
         except FrameError as error:
             self.lose(str(error))
@@ -215,76 +206,3 @@ class ProcessWorker:
         if found.code == NOT_READY:
             raise SetupError(found.message)
         raise SandboxError(f"the worker failed: {found.message}")
-
-    async def ping(self) -> None:
-        await self._ask(protocol.Ping(), None)
-
-    async def open(self, opening: Opening) -> None:
-        await self._ask(protocol.Open(opening), None)
-
-    async def is_open(self, session_id: str) -> bool:
-        return bool(await self._ask(protocol.IsOpen(session_id), bool))
-
-    async def is_known(self, template: str) -> bool:
-        return bool(await self._ask(protocol.IsKnown(template), bool))
-
-    async def sync(self, session_id: str, tree: Sequence[FileName], fetch: Fetch) -> None:
-        await self._ask(protocol.Sync(session_id, list(tree)), None, fetch=fetch)
-
-    async def apply(self, session_id: str, changes: FileChanges) -> None:
-        await self._ask(protocol.Apply(session_id, changes), None)
-
-    async def tree(self, session_id: str) -> FileChanges:
-        found: FileChanges = await self._ask(protocol.Tree(session_id), FileChanges)
-        return found
-
-    async def aside(self, session_id: str, aside: Aside, on_call: OnCall | None = None) -> AsideOutcome:
-        request = protocol.RunAside(session_id, aside, on_call is not None)
-        outcome: AsideOutcome = await self._ask(request, AsideOutcome, on_call=on_call)
-        return outcome
-
-    async def run(
-        self,
-        request: RunRequest,
-        *,
-        on_output: OnOutput | None = None,
-        on_call: OnCall | None = None,
-        tools: Sequence[Capability] | None = None,
-        freeze: bool = False,
-        base: str | None = None,
-    ) -> RunOutcome:
-        declared = None if tools is None else list(tools)
-        asked = protocol.Run(request, on_output is not None, on_call is not None, declared, freeze, base)
-        outcome: RunOutcome = await self._ask(asked, RunOutcome, on_output=on_output, on_call=on_call)
-        return outcome
-
-    async def resume(
-        self,
-        opening: Opening,
-        recording: bytes,
-        reply: CallReply | None,
-        *,
-        on_output: OnOutput | None = None,
-        on_call: OnCall | None = None,
-        freeze: bool = False,
-    ) -> RunOutcome:
-        asked = protocol.Resume(opening, reply, on_output is not None, on_call is not None, freeze)
-        outcome: RunOutcome = await self._ask(asked, RunOutcome, recording, on_output=on_output, on_call=on_call)
-        return outcome
-
-    async def freeze(self, session_id: str, *, label: str = "", parent: str | None = None, base: str | None = None) -> Frozen:
-        frozen: Frozen = await self._ask(protocol.Freeze(session_id, label, parent, base), Frozen)
-        return frozen
-
-    async def fork(self, session_id: str, new_id: str) -> None:
-        await self._ask(protocol.Fork(session_id, new_id), None)
-
-    async def cancel(self, session_id: str) -> bool:
-        return bool(await self._ask(protocol.Cancel(session_id), bool))
-
-    async def close(self, session_id: str) -> bool:
-        return bool(await self._ask(protocol.Close(session_id), bool))
-
-    async def status(self) -> Status:
-        status: Status = await self._ask(protocol.AskStatus(), Status)
-        return status

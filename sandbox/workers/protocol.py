@@ -1,7 +1,8 @@
 """Messages between a worker and its user: a request for each verb of the interface, and its answer.
 
-How: a message is a Struct, sent as JSON in a frame's body; file contents, packs, results and output follow it as blobs, in
-the order in which the functions here put and take them.
+How: a request's fields are the parameters of the verb's method in `interface.Worker`; a callback is a field that says whether
+there is one. A message is sent as JSON in a frame's body. What is large in it (`_LARGE`: file contents, packs, results, output)
+is left out there and follows as blobs, in the order in which it stands.
 
 Rules: whatever is read is checked for its type and for its size before anything large is made of it; what does not fit is a
 `FrameError`. Types and their encoding only.
@@ -10,126 +11,70 @@ Rules: whatever is read is checked for its type and for its size before anything
 from __future__ import annotations
 
 import functools
+import inspect
+import typing
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from sandbox.capabilities.registry import Capability
 from sandbox.errors import RequestError
-from sandbox.wire import MAX_RESULT_BYTES, ErrorObject, RunRequest, RunResult
+from sandbox.wire import MAX_RESULT_BYTES, ErrorObject, RunResult
 from sandbox.workers.frames import FrameError
 from sandbox.workers.interface import (
     Aside,
     AsideOutcome,
-    CallReply,
     FileChanges,
     FileEntry,
-    FileName,
     Frozen,
     Opening,
     RunOutcome,
-    Status,
+    Worker,
 )
 from sandbox.workers.local.file_changes import check_path
 
 CALL_BYTES_MAX: Final = 16 << 20
 """Of JSON: arguments are decoded by the answering side, and are many times as large then."""
+CALLBACKS: Final = ("on_output", "on_call", "fetch")
+NOT_READY: Final = "NOT_READY"
+"""The code of a failure that is a `SetupError`: a guest is not compiled here yet."""
 _RESULT_BYTES_MAX: Final = 2 * MAX_RESULT_BYTES
 """A result was allowed as the guest wrote it; some numbers are longer when they are written again."""
 _replace = msgspec.structs.replace
-_encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder().encode
 
 
-class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="verb"):
-    pass
+def _derive(verb: str) -> tuple[type[msgspec.Struct], Any]:
+    """The request for a verb, and the type of its answer."""
+    method = getattr(Worker, verb)
+    hints = typing.get_type_hints(method)
+    fields: list[Any] = []
+    for name, parameter in list(inspect.signature(method).parameters.items())[1:]:
+        if name in CALLBACKS:
+            fields.append((name, bool, False))
+        elif parameter.default is inspect.Parameter.empty:
+            fields.append((name, hints[name]))
+        else:
+            fields.append((name, hints[name], parameter.default))
+    request = msgspec.defstruct(verb, fields, tag_field="verb", tag=verb, frozen=True, forbid_unknown_fields=True)
+    return request, hints["return"]
 
 
-class Ping(_Message, tag="ping", frozen=True):
-    pass
-
-
-class Open(_Message, tag="open", frozen=True):
-    opening: Opening
-
-
-class IsOpen(_Message, tag="is_open", frozen=True):
-    session_id: str
-
-
-class IsKnown(_Message, tag="is_known", frozen=True):
-    template: str
-
-
-class Sync(_Message, tag="sync", frozen=True):
-    session_id: str
-    tree: list[FileName]
-
-
-class Apply(_Message, tag="apply", frozen=True):
-    session_id: str
-    changes: FileChanges
-
-
-class Tree(_Message, tag="tree", frozen=True):
-    session_id: str
-
-
-class RunAside(_Message, tag="aside", frozen=True):
-    session_id: str
-    aside: Aside
-    calls: bool
-
-
-class Run(_Message, tag="run", frozen=True):
-    request: RunRequest
-    output: bool
-    calls: bool
-    tools: list[Capability] | None
-    freeze: bool
-    base: str | None
-
-
-class Resume(_Message, tag="resume", frozen=True):
-    opening: Opening
-    reply: CallReply | None
-    output: bool
-    calls: bool
-    freeze: bool
-
-
-class Freeze(_Message, tag="freeze", frozen=True):
-    session_id: str
-    label: str
-    parent: str | None
-    base: str | None
-
-
-class Fork(_Message, tag="fork", frozen=True):
-    session_id: str
-    new_id: str
-
-
-class Cancel(_Message, tag="cancel", frozen=True):
-    session_id: str
-
-
-class Close(_Message, tag="close", frozen=True):
-    session_id: str
-
-
-class AskStatus(_Message, tag="status", frozen=True):
-    pass
-
-
-Request = (
-    Ping | Open | IsOpen | IsKnown | Sync | Apply | Tree | RunAside | Run | Resume | Freeze | Fork | Cancel | Close | AskStatus
-)
-Answer = None | bool | FileChanges | RunOutcome | AsideOutcome | Frozen | Status
-
-
-NOT_READY: Final = "NOT_READY"
-"""The code of a failure that is a `SetupError`: a guest is not compiled here yet."""
+VERBS: Final = {verb: _derive(verb) for verb in vars(Worker) if inspect.iscoroutinefunction(getattr(Worker, verb))}
+_REQUEST: Final[Any] = typing.Union[tuple(request for request, _ in VERBS.values())]  # noqa: UP007  # made, not written
+_LARGE: Final[dict[type, tuple[str, ...]]] = {
+    FileEntry: ("data",),
+    FileChanges: ("written",),
+    Opening: ("packs",),
+    Frozen: ("pack",),
+    Aside: ("module", "stdin", "files", "changes"),
+    RunOutcome: ("result", "changes", "frozen", "recording"),
+    AsideOutcome: ("result", "changes"),
+    **{
+        request: tuple(name for name in ("opening", "recording", "changes", "aside") if name in request.__struct_fields__)
+        for request, _ in VERBS.values()
+    },
+}
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -155,32 +100,6 @@ class Wanted(msgspec.Struct, frozen=True):
     digests: list[bytes]
 
 
-class Blobs:
-    """Blobs in the order in which they are taken."""
-
-    def __init__(self, blobs: Sequence[bytes] = ()) -> None:
-        self._left: Iterator[bytes] = iter(blobs)
-
-    def take(self) -> bytes:
-        found = next(self._left, None)
-        if found is None:
-            raise FrameError("a message lacks a blob")
-        return found
-
-    def text(self) -> str:
-        try:
-            return self.take().decode()
-        except UnicodeDecodeError:
-            raise FrameError("a text that is not UTF-8") from None
-
-    def rest(self) -> list[bytes]:
-        return list(self._left)
-
-    def finish(self) -> None:
-        if next(self._left, None) is not None:
-            raise FrameError("a message has too many blobs")
-
-
 @functools.cache
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     """Making one costs ten times what it takes to use it."""
@@ -194,145 +113,64 @@ def decode(data: bytes, kind: Any) -> Any:
         raise FrameError(f"a malformed message: {error}") from None
 
 
-def encode_request(request: Request, recording: bytes = b"") -> tuple[bytes, list[bytes]]:
-    """The body and the blobs."""
+def encode_message(message: Any) -> tuple[bytes, list[bytes]]:
+    """The body and the blobs of a request or an answer."""
     blobs: list[bytes] = []
-    if isinstance(request, Open):
-        blobs = list(request.opening.packs)
-        request = Open(_replace(request.opening, packs=[]))
-    elif isinstance(request, Apply):
-        request = Apply(request.session_id, _put_changes(request.changes, blobs))
-    elif isinstance(request, Resume):
-        blobs.append(recording)
-        request = _replace(request, opening=_replace(request.opening, packs=[]))
-    elif isinstance(request, RunAside):
-        request = _replace(request, aside=_put_aside(request.aside, blobs))
-    return _encode(request), blobs
+    return encode(_put(message, blobs)), blobs
 
 
-def decode_request(body: bytes, blobs: Sequence[bytes]) -> tuple[Request, bytes]:
-    """The request, and the recording that comes with a resumption."""
-    request: Request = decode(body, Request)
-    left, recording = Blobs(blobs), b""
-    if isinstance(request, Open):
-        request = Open(_replace(request.opening, packs=left.rest()))
-    elif isinstance(request, Apply):
-        request = Apply(request.session_id, _take_changes(request.changes, left))
-    elif isinstance(request, Resume):
-        recording = left.take()
-    elif isinstance(request, RunAside):
-        request = _replace(request, aside=_take_aside(request.aside, left))
-    left.finish()
-    return request, recording
-
-
-def encode_answer(answer: Answer) -> tuple[bytes, list[bytes]]:
-    blobs: list[bytes] = []
-    if isinstance(answer, FileChanges):
-        answer = _put_changes(answer, blobs)
-    elif isinstance(answer, Frozen):
-        blobs.append(answer.pack)
-        answer = _replace(answer, pack=b"")
-    elif isinstance(answer, RunOutcome):
-        answer = RunOutcome(
-            result=_put_result(answer.result, blobs),
-            changes=_put_changes(answer.changes, blobs),
-            frozen=_put_frozen(answer.frozen, blobs),
-            recording=_put(answer.recording, blobs),
-        )
-    elif isinstance(answer, AsideOutcome):
-        answer = _replace(answer, result=_put_result(answer.result, blobs), changes=_put_changes(answer.changes, blobs))
-    return _encode(answer), blobs
-
-
-def decode_answer(body: bytes, blobs: Sequence[bytes], kind: Any) -> Any:
-    answer, left = decode(body, kind), Blobs(blobs)
-    if isinstance(answer, FileChanges):
-        answer = _take_changes(answer, left)
-    elif isinstance(answer, Frozen):
-        answer = _replace(answer, pack=left.take())
-    elif isinstance(answer, RunOutcome):
-        answer = RunOutcome(
-            result=_take_result(answer.result, left),
-            changes=_take_changes(answer.changes, left),
-            frozen=_replace(answer.frozen, pack=left.take()) if answer.frozen is not None else None,
-            recording=left.take() if answer.recording is not None else None,
-        )
-    elif isinstance(answer, AsideOutcome):
-        answer = _replace(answer, result=_take_result(answer.result, left), changes=_take_changes(answer.changes, left))
-    left.finish()
-    return answer
-
-
-def _put(data: bytes | None, blobs: list[bytes]) -> bytes | None:
-    if data is None:
-        return None
-    blobs.append(data)
-    return b""
-
-
-def _put_frozen(frozen: Frozen | None, blobs: list[bytes]) -> Frozen | None:
-    if frozen is None:
-        return None
-    blobs.append(frozen.pack)
-    return _replace(frozen, pack=b"")
-
-
-def _put_changes(changes: FileChanges, blobs: list[bytes]) -> FileChanges:
-    if not changes:
-        return changes
-    return FileChanges(removed=[check_path(one) for one in changes.removed], written=_put_entries(changes.written, blobs))
-
-
-def _put_entries(entries: list[FileEntry], blobs: list[bytes]) -> list[FileEntry]:
-    blobs.extend(entry.data for entry in entries)
-    for entry in entries:
-        check_path(entry.path)
-    return [_replace(entry, data=b"") for entry in entries]
-
-
-def _take_changes(changes: FileChanges, left: Blobs) -> FileChanges:
-    if not changes:
-        return changes
-    return FileChanges(removed=[_path(one) for one in changes.removed], written=_take_entries(changes.written, left))
-
-
-def _take_entries(entries: list[FileEntry], left: Blobs) -> list[FileEntry]:
-    return [FileEntry(path=_path(one.path), kind=one.kind, data=left.take(), readonly=one.readonly) for one in entries]
-
-
-def _path(path: str) -> str:
+def decode_message(body: bytes, blobs: Sequence[bytes], kind: Any = _REQUEST) -> Any:
+    left = iter(blobs)
     try:
-        return check_path(path)
+        message = _take(decode(body, kind), left)
     except RequestError:
         raise FrameError("a path that is none") from None
+    except UnicodeDecodeError:
+        raise FrameError("a text that is not UTF-8") from None
+    except StopIteration:
+        raise FrameError("a message lacks a blob") from None
+    if next(left, None) is not None:
+        raise FrameError("a message has too many blobs")
+    return message
 
 
-def _put_result(result: RunResult, blobs: list[bytes]) -> RunResult:
-    value = _encode(result.result)
-    if len(value) > _RESULT_BYTES_MAX:
-        raise FrameError("the result is too large")
-    blobs += [value, result.stdout.encode("utf-8", "replace"), result.stderr.encode("utf-8", "replace")]
-    return _replace(result, result=None, stdout="", stderr="")
+def _put(value: Any, blobs: list[bytes]) -> Any:
+    """`value` without what is large in it, which is appended to `blobs`."""
+    kind = type(value)
+    if kind is bytes:
+        blobs.append(value)
+        return b""
+    if kind is RunResult:
+        result = encode(value.result)
+        if len(result) > _RESULT_BYTES_MAX:
+            raise FrameError("the result is too large")
+        blobs += [result, value.stdout.encode("utf-8", "replace"), value.stderr.encode("utf-8", "replace")]
+        return _replace(value, result=None, stdout="", stderr="")
+    return _go_through(value, kind, _put, blobs)
 
 
-def _take_result(result: RunResult, left: Blobs) -> RunResult:
-    value = left.take()
-    # THREAT[TM-LIM-HOSTMEM]: decoded JSON is many times as large.
-    if len(value) > _RESULT_BYTES_MAX:
-        raise FrameError("a result that is too large")
-    return _replace(result, result=decode(value, Any), stdout=left.text(), stderr=left.text())
+def _take(value: Any, left: Iterator[bytes]) -> Any:
+    """`value` with what `_put` left out."""
+    kind = type(value)
+    if kind is bytes:
+        return next(left)
+    if kind is RunResult:
+        result = next(left)
+        # THREAT[TM-LIM-HOSTMEM]: decoded JSON is many times as large.
+        if len(result) > _RESULT_BYTES_MAX:
+            raise FrameError("a result that is too large")
+        return _replace(value, result=decode(result, Any), stdout=next(left).decode(), stderr=next(left).decode())
+    return _go_through(value, kind, _take, left)
 
 
-def _put_aside(aside: Aside, blobs: list[bytes]) -> Aside:
-    blobs += [aside.module, aside.stdin]
-    files = _put_entries(aside.files, blobs)
-    changes = [_put_changes(one, blobs) for one in aside.changes]
-    return _replace(aside, module=b"", stdin=b"", files=files, changes=changes)
-
-
-def _take_aside(aside: Aside, left: Blobs) -> Aside:
-    module, stdin = left.take(), left.take()
-    files = _take_entries(aside.files, left)
-    changes = [_take_changes(one, left) for one in aside.changes]
-    return _replace(aside, module=module, stdin=stdin, files=files, changes=changes)
+def _go_through(value: Any, kind: type, move: Any, blobs: Any) -> Any:
+    """`value` after `move` of each part that is large."""
+    if kind is list:
+        return [move(one, blobs) for one in value]
+    if kind is FileEntry:
+        check_path(value.path)
+    elif kind is FileChanges:
+        for path in value.removed:
+            check_path(path)
+    names = _LARGE.get(kind)
+    return _replace(value, **{name: move(getattr(value, name), blobs) for name in names}) if names else value

@@ -4,14 +4,17 @@ How: a `LocalWorker` has the sessions; each request is a task that calls its ver
 output and wanted contents go the other way, under the id of their request.
 
 Rules: THREAT[TM-ISO-FRAME]: a frame that is malformed or out of place ends the worker. When the connection ends, so does the
-worker. Does not know: jails, processes.
+worker. Does not know: jails, how processes are made.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
+import os
 import socket
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -19,13 +22,13 @@ import msgspec
 from sandbox.errors import RequestError, SetupError
 from sandbox.wire import ErrorObject
 from sandbox.workers import protocol
-from sandbox.workers.connection import Connection
-from sandbox.workers.frames import CALL, FAILURE, FETCH, OUTPUT, REPLY, REQUEST, RESULT, STOP, Frame, FrameError
-from sandbox.workers.interface import CallReply, OnCall, OnOutput
+from sandbox.workers.frames import CALL, FAILURE, FETCH, OUTPUT, REPLY, REQUEST, RESULT, STOP, Connection, Frame, FrameError
+from sandbox.workers.interface import CallReply
+from sandbox.workers.local.slots import Slots
 from sandbox.workers.local.worker import LocalWorker
-from sandbox.workers.protocol import NOT_READY, Answer, Called, Failure, Request, Wanted
+from sandbox.workers.protocol import CALLBACKS, NOT_READY, Called, Failure, Wanted
 
-_encode = msgspec.json.Encoder().encode
+_STACK_BYTES = 8 << 20
 
 
 class Server:
@@ -50,11 +53,8 @@ class Server:
 
     def _on_frame(self, frame: Frame) -> None:
         if frame.kind == REQUEST and frame.id not in self._tasks:
-            request, recording = protocol.decode_request(frame.body, frame.blobs)
-            if isinstance(request, protocol.Ping):
-                self._send(Frame(RESULT, frame.id, b"null"))
-                return
-            begun = self._tasks[frame.id] = asyncio.create_task(self._answer(frame.id, request, recording))
+            request = protocol.decode_message(frame.body, frame.blobs)
+            begun = self._tasks[frame.id] = asyncio.create_task(self._answer(frame.id, request))
             begun.add_done_callback(lambda task: self._finish(frame.id, task))
         elif frame.kind == STOP:
             task = self._tasks.get(frame.id)
@@ -67,9 +67,9 @@ class Server:
         else:
             raise FrameError("a frame that is out of place")
 
-    async def _answer(self, number: int, request: Request, recording: bytes) -> None:
+    async def _answer(self, number: int, request: msgspec.Struct) -> None:
         try:
-            body, blobs = protocol.encode_answer(await self._carry_out(number, request, recording))
+            body, blobs = protocol.encode_message(await self._carry_out(number, request))
             self._send(Frame(RESULT, number, body, blobs))
         except RequestError as refused:
             self._fail(number, refused.error, True)
@@ -87,61 +87,26 @@ class Server:
             self._fail(number, ErrorObject(code="CANCELLED", message="the request was cancelled"), False)
 
     def _fail(self, number: int, error: ErrorObject, refused: bool) -> None:
-        self._send(Frame(FAILURE, number, _encode(Failure(error, refused))))
+        self._send(Frame(FAILURE, number, protocol.encode(Failure(error, refused))))
 
-    async def _carry_out(self, number: int, request: Request, recording: bytes) -> Answer:
-        worker = self._worker
-        match request:
-            case protocol.Run(run, output, calls, tools, freeze, base):
-                show, call = self._show(number, output), self._call(number, calls)
-                return await worker.run(run, on_output=show, on_call=call, tools=tools, freeze=freeze, base=base)
-            case protocol.Resume(opening, reply, output, calls, freeze):
-                show, call = self._show(number, output), self._call(number, calls)
-                return await worker.resume(opening, recording, reply, on_output=show, on_call=call, freeze=freeze)
-            case protocol.RunAside(session_id, aside, calls):
-                return await worker.aside(session_id, aside, self._call(number, calls))
-            case protocol.Open(opening):
-                await worker.open(opening)
-            case protocol.IsOpen(session_id):
-                return await worker.is_open(session_id)
-            case protocol.IsKnown(template):
-                return await worker.is_known(template)
-            case protocol.Sync(session_id, tree):
-                await worker.sync(session_id, tree, lambda digests: self._fetch(number, digests))
-            case protocol.Apply(session_id, changes):
-                await worker.apply(session_id, changes)
-            case protocol.Tree(session_id):
-                return await worker.tree(session_id)
-            case protocol.Freeze(session_id, label, parent, base):
-                return await worker.freeze(session_id, label=label, parent=parent, base=base)
-            case protocol.Fork(session_id, new_id):
-                await worker.fork(session_id, new_id)
-            case protocol.Cancel(session_id):
-                return await worker.cancel(session_id)
-            case protocol.Close(session_id):
-                return await worker.close(session_id)
-            case protocol.AskStatus():
-                return await worker.status()
-        return None
+    async def _carry_out(self, number: int, request: msgspec.Struct) -> Any:
+        arguments = {name: getattr(request, name) for name in request.__struct_fields__}
+        answers: tuple[Callable[..., Any], ...] = (self._show, self._call, self._fetch)
+        for name, answer in zip(CALLBACKS, answers, strict=True):
+            if name in arguments:
+                arguments[name] = functools.partial(answer, number) if arguments[name] else None
+        return await getattr(self._worker, str(request.__struct_config__.tag))(**arguments)
 
-    def _show(self, number: int, wanted: bool) -> OnOutput | None:
-        if not wanted:
-            return None
-        return lambda stream, data: self._send(Frame(OUTPUT, number, bytes([stream]), [data]))
+    def _show(self, number: int, stream: int, data: bytes) -> None:
+        self._send(Frame(OUTPUT, number, bytes([stream]), [data]))
 
-    def _call(self, number: int, wanted: bool) -> OnCall | None:
-        if not wanted:
-            return None
-
-        async def call(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
-            reply = await self._ask(CALL, number, lambda asked: _encode(Called(asked, name, args, kwargs)))
-            decoded: CallReply = protocol.decode(reply.body, CallReply)
-            return decoded
-
-        return call
+    async def _call(self, number: int, name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
+        reply = await self._ask(CALL, number, lambda asked: protocol.encode(Called(asked, name, args, kwargs)))
+        decoded: CallReply = protocol.decode(reply.body, CallReply)
+        return decoded
 
     async def _fetch(self, number: int, digests: Sequence[bytes]) -> Mapping[bytes, bytes]:
-        reply = await self._ask(FETCH, number, lambda asked: _encode(Wanted(asked, list(digests))))
+        reply = await self._ask(FETCH, number, lambda asked: protocol.encode(Wanted(asked, list(digests))))
         return dict(zip(digests, reply.blobs, strict=False))
 
     async def _ask(self, kind: int, number: int, body: Any) -> Frame:
@@ -154,3 +119,19 @@ class Server:
             return await future
         finally:
             self._asked.pop(asked, None)
+
+
+class WorkerProcess:
+    """The life of a worker process after its fork: `prepare` is called before the jail, the rest within it."""
+
+    def prepare(self) -> None:
+        self._cores = os.cpu_count() or 1
+        threading.stack_size(_STACK_BYTES)
+        self._loop = asyncio.SelectorEventLoop()  # whatever the host's is: this one asks nothing of the jail but epoll
+
+    def __call__(self, end: socket.socket) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_until_complete(self._serve(end))
+
+    async def _serve(self, end: socket.socket) -> None:
+        await Server(LocalWorker(slots=Slots(self._cores))).serve(end)

@@ -42,8 +42,8 @@ from sandbox.workers.jail import cgroups, jail
 from sandbox.workers.jail.system_calls import PARSER
 from sandbox.workers.local import typescript_parser
 from sandbox.workers.protocol import Failure
+from sandbox.workers.server import WorkerProcess
 from sandbox.workers.warm_decoders import describe_records
-from sandbox.workers.worker_process import Worker
 
 _MESSAGE_BYTES_MAX: Final = 65536
 _WARM: Final = (
@@ -259,7 +259,7 @@ def main(arguments: Sequence[str] | None = None, serve: Serve | None = None) -> 
     forget_key(images.cache)
     gc.collect()
     gc.freeze()
-    zygote = Zygote(control, options, serve or Worker())
+    zygote = Zygote(control, options, serve or WorkerProcess())
     zygote._tell(ready=ready, network=network.applied)
     zygote.run()
     os._exit(0)

@@ -14,27 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import msgspec
 
-from sandbox.capabilities.registry import Registry
 from sandbox.encoding.sealing import corrupt
 from sandbox.engine.limits import lower
 from sandbox.errors import RequestError
 from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.guests.images import Images
-from sandbox.guests.state import SessionState
-from sandbox.guests.tape import MESSAGE, Event, Tape
+from sandbox.guests.tape import Event, Tape
 from sandbox.sessions.session import OnOutput, Session
-from sandbox.snapshots import snapshot_format
-from sandbox.snapshots.rerun import Journal
-from sandbox.snapshots.snapshot_format import Origin
+from sandbox.snapshots.rerun import Journal, Rerun, StoredRerun
 from sandbox.wire import CallStatus, ExternalCallRecord, RunRequest, RunResult, SessionLimits
 from sandbox.workers.interface import CallReply
 
-FORMAT: Final = "hatchway-suspension"
-VERSION: Final = 1
 NOTES_MAX: Final = 200_000
 NOTES_BYTES_MAX: Final = 32 << 20
 
@@ -64,51 +58,34 @@ class Notes(Tape):
         return self.is_full or super().waits
 
 
-class _Stored(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class _Stored(StoredRerun, frozen=True, kw_only=True):
     """`calls` are the records of the calls that are answered already, as JSON; `written` is how much of each stream was shown."""
 
-    format: str
-    version: int
-    snapshot: bytes
-    journal: Journal
+    FORMAT: ClassVar[str] = "hatchway-suspension"
+    WHAT: ClassVar[str] = "suspended run"
     calls: bytes
     written: tuple[int, int]
 
 
 def suspend(session: Session, request: RunRequest, notes: Notes, result: RunResult, store: Images) -> bytes:
     """The run that has just been suspended."""
-    journal = Journal.of(session, request, notes)
-    origin = Origin(session.id, session.limits, label="start of a run that waits")
-    packed = snapshot_format.pack(snapshot_format.take(session.freeze(), origin, store=store))
     made = [call for call in result.external_calls if call.status is not CallStatus.APPROVAL_PENDING]
-    return snapshot_format.encode_record(
-        _Stored(
-            format=FORMAT,
-            version=VERSION,
-            snapshot=packed,
-            journal=journal,
-            calls=msgspec.json.encode(made),
-            written=(len(notes.output[0]), len(notes.output[1])),
-        )
-    )
+    written = (len(notes.output[0]), len(notes.output[1]))
+    journal = Journal.of(session, request, notes)
+    return _Stored.encode(session.freeze(), journal, store, calls=msgspec.json.encode(made), written=written)
 
 
 @dataclass(frozen=True, slots=True)
-class Suspended:
+class Suspended(Rerun):
     """A run that waits."""
 
-    start: SessionState
-    journal: Journal
     calls: list[ExternalCallRecord]
     written: tuple[int, int]
 
     @classmethod
     def open(cls, data: bytes, memory_mb: int, files: VfsLimits, store: Images) -> Suspended:
-        stored = snapshot_format.decode_record(data, _Stored, "suspended run")
-        if stored.format != FORMAT or stored.version != VERSION:
-            raise RequestError("SNAPSHOT_VERSION_MISMATCH", f"the suspended run has version {stored.version}, not {VERSION}")
+        stored = _Stored.decode(data)
         journal = stored.journal
-        journal.check()
         if journal.pending is None:
             raise RequestError("INVALID_ARGUMENT", "the run does not wait for anything")
         try:
@@ -116,9 +93,8 @@ class Suspended:
         except msgspec.DecodeError:
             raise corrupt("the records of calls are malformed") from None
         # Memory that cost nothing then costs nothing now.
-        allowed_mb = memory_mb + (journal.free_bytes >> 20)
-        snapshot = snapshot_format.unpack(stored.snapshot, memory_mb=allowed_mb, files=files, store=store)
-        return cls(snapshot_format.thaw(snapshot, files=files, store=store), journal, calls, stored.written)
+        start = stored.thaw(memory_mb + (journal.free_bytes >> 20), files, store)
+        return cls(start, journal, calls, stored.written)
 
     @property
     def free_bytes(self) -> int:
@@ -126,26 +102,10 @@ class Suspended:
         most = (self.journal.free_bytes - guest.image.root.size_bytes for guest in self.start.guests.values())
         return max(0, *most, 0)
 
-    def session(self, limits: SessionLimits, files: VfsLimits, registry: Registry, store: Images) -> Session:
-        """A session in the state the run started from."""
-        journal, start = self.journal, self.start
-        return Session(
-            journal.session_id,
-            language=start.language,
-            limits=limits,
-            files=files,
-            registry=registry,
-            metered=start.metered,
-            state=journal.state(start),
-            store=store,
-        )
-
     def notes(self, reply: CallReply | None) -> Notes:
         """What was answered so far, and `reply` to the waiting call; without one it is made again."""
         journal = self.journal
-        events = list(journal.events)
-        if reply is not None and journal.pending is not None:
-            events.append((MESSAGE, _encode_reply(reply), journal.pending))
+        events = journal.answered(_encode_reply(reply) if reply is not None else None)
         return Notes(events, message=journal.request, image=journal.image.hex())
 
     def request(self, limits: SessionLimits) -> RunRequest:

@@ -42,11 +42,10 @@ from sandbox.workers.interface import (
     RunOutcome,
     Status,
 )
-from sandbox.workers.local.call_relay import Line, Switchboard
 from sandbox.workers.local.file_changes import Digests, Plan, carry_out, compare, read_entries
-from sandbox.workers.local.output_relay import Output
+from sandbox.workers.local.run_relay import Line, Output, Switchboard
 from sandbox.workers.local.side_programs import Asides
-from sandbox.workers.local.slots import Seat, SeatedCancel, Slots
+from sandbox.workers.local.slots import SlotCancel, Slots
 from sandbox.workers.local.state_packs import Heaps, with_free
 from sandbox.workers.local.suspensions import Notes, Suspended, suspend
 from sandbox.workers.local.threads import Threads
@@ -67,7 +66,7 @@ class _Live:
         self.known = session.vfs.checkpoint()
         self.digests = Digests()
         self.memory_bytes: dict[str, int] = {}
-        self.cancel: SeatedCancel | None = None
+        self.cancel: SlotCancel | None = None
 
     def changes(self) -> FileChanges:
         """What happened to /workspace since this was last asked."""
@@ -108,21 +107,18 @@ class LocalWorker:
             yield live
 
     async def _compute(
-        self, work: Callable[[], T], cancel: SeatedCancel | None = None, then: Callable[[], None] | None = None
+        self, work: Callable[[], T], cancel: SlotCancel | None = None, then: Callable[[], None] | None = None
     ) -> T:
         """On a thread, in a slot. A cancelled task waits until the work has ended."""
         await self._slots.acquire()
-        seat = Seat(self._slots)
-        if cancel is not None:
-            cancel.seat = seat
 
-        def take_seat() -> T:
+        def compute() -> T:
             try:
                 return work()
             finally:
-                seat.close()
+                self._slots.release()
 
-        return await self._threads.compute(take_seat, cancel.ask if cancel is not None else None, then)
+        return await self._threads.compute(compute, cancel.ask if cancel is not None else None, then)
 
     async def open(self, opening: Opening) -> None:
         check_session_id(opening.session_id)
@@ -163,13 +159,16 @@ class LocalWorker:
         if before is not None:
             self._threads.do(before.session.close)
 
+    async def ping(self) -> None:
+        pass
+
     async def is_open(self, session_id: str) -> bool:
         return session_id in self._sessions
 
     async def is_known(self, template: str) -> bool:
         return self._heaps.has_template(template)
 
-    async def sync(self, session_id: str, tree: Sequence[FileName], fetch: Fetch) -> None:
+    async def sync(self, session_id: str, tree: Sequence[FileName], *, fetch: Fetch) -> None:
         async with self._held(session_id) as live:
             files = live.session.vfs.checkpoint()
             plan = await self._compute(lambda: Plan(files, tree, live.digests))
@@ -191,7 +190,7 @@ class LocalWorker:
             live.known = live.session.vfs.checkpoint()
             return await self._compute(lambda: FileChanges(written=list(read_entries(live.known.nodes))))
 
-    async def aside(self, session_id: str, aside: Aside, on_call: OnCall | None = None) -> AsideOutcome:
+    async def aside(self, session_id: str, aside: Aside, *, on_call: OnCall | None = None) -> AsideOutcome:
         asked_ns, live = time.monotonic_ns(), self._find(session_id)
         if live.switchboard.calls or not live.lock.locked():
             files = live.session.vfs.checkpoint()
@@ -200,7 +199,7 @@ class LocalWorker:
                 files = live.session.vfs.checkpoint()
         switchboard = Switchboard(asyncio.get_running_loop())
         switchboard.line = Line(on_call, None) if on_call is not None else None
-        quotas, cancel, asides = live.session.vfs.limits, SeatedCancel(), self._asides
+        quotas, cancel, asides = live.session.vfs.limits, SlotCancel(self._slots), self._asides
 
         def work() -> AsideOutcome:
             return asides.run(aside, files, quotas, switchboard.registry(aside.tools), cancel, asked_ns)
@@ -233,7 +232,7 @@ class LocalWorker:
         freeze: bool,
         base: str | None,
     ) -> RunOutcome:
-        cancel = live.cancel = SeatedCancel()
+        cancel = live.cancel = SlotCancel(self._slots)
         live.switchboard.line = Line(on_call, notes) if on_call is not None and notes is not None else None
         output = Output(asyncio.get_running_loop(), on_output) if on_output is not None else None
 
@@ -271,7 +270,7 @@ class LocalWorker:
             suspended = Suspended.open(recording, opening.limits.memory_mb, files, self._images)
             if suspended.journal.session_id != opening.session_id:
                 raise RequestError("INVALID_ARGUMENT", "the run that waits is another session's")
-            session = suspended.session(opening.limits, files, switchboard.registry(opening.tools), self._images)
+            session = suspended.session(opening.limits, switchboard.registry(opening.tools), self._images, files)
             return suspended, session
 
         suspended, session = await self._compute(start)
@@ -297,12 +296,7 @@ class LocalWorker:
             before = self._sessions.get(session.id)
             async with before.lock if before is not None else contextlib.nullcontext():
                 self._put(live)
-        return RunOutcome(
-            result=suspended.complete(outcome.result),
-            changes=outcome.changes,
-            frozen=outcome.frozen,
-            recording=outcome.recording,
-        )
+        return msgspec.structs.replace(outcome, result=suspended.complete(outcome.result))
 
     async def freeze(self, session_id: str, *, label: str = "", parent: str | None = None, base: str | None = None) -> Frozen:
         async with self._held(session_id) as live:

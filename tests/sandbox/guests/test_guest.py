@@ -13,6 +13,7 @@ import pytest
 
 import hatchway
 from sandbox.engine.limits import Run
+from sandbox.engine.memory import PAGE_BYTES
 from sandbox.engine.wasmtime import Trap
 from sandbox.errors import Stop
 from sandbox.filesystem.vfs import Vfs
@@ -224,8 +225,9 @@ KILLED = {
 def pages_of(box: hatchway.Sandbox, language: str) -> dict[int, bytes]:
     """The pages in which a guest differs from its image. (It may have pages of its own that do not.)"""
     guest = box._session._guests[language]
-    at = guest.image.descriptor
-    return {n: page for n, page in guest.digest_pages().items() if page != os.pread(at, len(page), n * len(page))}
+    if guest._lost:
+        guest._restore()
+    return {n: guest._memory.read(n * PAGE_BYTES, PAGE_BYTES) for n in guest._dirty._differing_pages()}
 
 
 def kill(box: hatchway.Sandbox, language: str) -> None:

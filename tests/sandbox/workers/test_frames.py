@@ -79,9 +79,10 @@ def test_frames_come_back_whatever_the_pieces() -> None:
         assert got == sent
 
 
-def test_a_frame_that_is_too_large_is_not_sent() -> None:
+def test_a_frame_that_is_too_large_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox.workers.frames.FRAME_BYTES_MAX", 1000)
     with pytest.raises(FrameError):
-        encode(Frame(RESULT, 1, b"", [bytes(2000)]), 1000)
+        encode(Frame(RESULT, 1, b"", [bytes(2000)]))
 
 
 @pytest.mark.parametrize("name", MALFORMED)

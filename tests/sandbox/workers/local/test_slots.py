@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 
-from sandbox.workers.local.slots import Seat, Slots
+from sandbox.workers.local.slots import Slots
 
 
 def test_whoever_comes_first_is_served_first() -> None:
@@ -26,20 +27,23 @@ def test_whoever_comes_first_is_served_first() -> None:
 
 def test_whoever_was_running_goes_before_whoever_has_not_begun() -> None:
     async def main() -> None:
-        slots, order = Slots(1), list[str]()
+        slots, order, answered = Slots(1), list[str](), threading.Event()
         await slots.acquire()
-        waiting = asyncio.create_task(slots.acquire())
-        waiting.add_done_callback(lambda _: order.append("new"))
-        await asyncio.sleep(0)
 
-        def come_back() -> None:
-            slots.acquire_now()
+        def wait_and_come_back() -> None:
+            with slots.left():
+                answered.wait()
             order.append("back")
             slots.release()
 
-        back = threading.Thread(target=come_back)
+        back = threading.Thread(target=wait_and_come_back)
         back.start()
-        while slots.waiting < 2:
+        await slots.acquire()  # the one it left
+        waiting = asyncio.create_task(slots.acquire())
+        waiting.add_done_callback(lambda _: order.append("new"))
+        await asyncio.sleep(0)
+        answered.set()
+        while len(slots.waiting) < 2:
             await asyncio.sleep(0)
         slots.release()
         await waiting
@@ -58,7 +62,7 @@ def test_a_cancelled_waiter_takes_no_slot() -> None:
         waiting.cancel()
         await asyncio.wait([waiting])
         slots.release()
-        assert slots.free == 1 and slots.waiting == 0
+        assert slots.free == 1 and not slots.waiting
 
     asyncio.run(main())
 
@@ -77,34 +81,13 @@ def test_a_waiter_cancelled_as_it_is_served_gives_the_slot_back() -> None:
     asyncio.run(main())
 
 
-def test_a_seat_that_is_closed_while_away_takes_nothing() -> None:
+def test_a_slot_that_is_left_is_another_runs_meanwhile_also_if_the_wait_fails() -> None:
     slots = Slots(1)
     asyncio.run(slots.acquire())
-    seat = Seat(slots)
-    seat.leave()
-    seat.leave()
-    assert slots.free == 1
-    seat.enter()
+    with contextlib.suppress(RuntimeError), slots.left():
+        assert slots.free == 1
+        raise RuntimeError
     assert slots.free == 0
-    seat.close()
-    seat.enter()
-    assert slots.free == 1
-
-
-def test_a_seat_closed_while_it_waits_gives_its_slot_back() -> None:
-    slots = Slots(1)
-    asyncio.run(slots.acquire())
-    seat = Seat(slots)
-    seat.leave()
-    asyncio.run(slots.acquire())
-    entering = threading.Thread(target=seat.enter)
-    entering.start()
-    while not slots.waiting:
-        pass
-    seat.close()
-    slots.release()
-    entering.join()
-    assert slots.free == 1
 
 
 def test_no_more_are_seated_than_there_are_slots() -> None:
@@ -114,16 +97,15 @@ def test_no_more_are_seated_than_there_are_slots() -> None:
 
         def work() -> None:
             nonlocal seated, most
-            seat = Seat(slots)
             for _ in range(50):
                 with lock:
                     seated += 1
                     most = max(most, seated)
                 with lock:
                     seated -= 1
-                seat.leave()
-                seat.enter()
-            seat.close()
+                with slots.left():
+                    pass
+            slots.release()
 
         async def one() -> None:
             await slots.acquire()

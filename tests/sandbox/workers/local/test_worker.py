@@ -50,7 +50,7 @@ def test_what_is_not_open_is_refused(play: Play) -> None:
             worker.freeze("s"),
             worker.fork("s", "t"),
             worker.apply("s", FileChanges()),
-            worker.sync("s", [], Shelf({}).fetch),
+            worker.sync("s", [], fetch=Shelf({}).fetch),
         ]
         for one in refused:
             with pytest.raises(RequestError) as caught:

@@ -60,7 +60,7 @@ def test_files_of_the_store_are_there(play: Play) -> None:
         await worker.open(opening())
         shelf = Shelf({"/a.txt": b"one", "/d/b.txt": b"two"})
         shelf.tree.append(FileName(path="/d", kind="directory"))
-        await worker.sync("s", shelf.tree, shelf.fetch)
+        await worker.sync("s", shelf.tree, fetch=shelf.fetch)
         assert await value(worker, "open('a.txt').read() + open('/workspace/d/b.txt').read()") == "onetwo"
         assert not (await run(worker, "1")).changes
 
@@ -72,11 +72,11 @@ def test_only_what_is_missing_is_fetched(play: Play) -> None:
         await worker.open(opening())
         await run(worker, "open('mine', 'w').write('one')\nopen('old', 'w').write('x')")
         shelf = Shelf({"/a.txt": b"one", "/b.txt": b"two"})
-        await worker.sync("s", shelf.tree, shelf.fetch)
+        await worker.sync("s", shelf.tree, fetch=shelf.fetch)
         assert shelf.fetched == [b"two"] or sorted(shelf.fetched) == [b"one", b"two"]
         assert await value(worker, "import os; sorted(os.listdir())") == ["a.txt", "b.txt"]
         shelf.fetched.clear()
-        await worker.sync("s", shelf.tree, shelf.fetch)
+        await worker.sync("s", shelf.tree, fetch=shelf.fetch)
         assert shelf.fetched == []
 
     play(scene)

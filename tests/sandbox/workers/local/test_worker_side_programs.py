@@ -76,7 +76,7 @@ def test_an_aside_runs_while_a_call_waits_and_may_call_too(play: Play) -> None:
                 limits=DEFAULT_LIMITS,
                 tools=opening(tools=["ask"]).tools,
             )
-            outcome = await worker.aside("s", aside, inner)
+            outcome = await worker.aside("s", aside, on_call=inner)
             seen.append(outcome.result.result)
             return CallReply(value=1)
 

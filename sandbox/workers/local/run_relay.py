@@ -1,4 +1,4 @@
-"""Capability calls on their way from a guest to the event loop, and their answers back.
+"""What a run says on its way from its thread to the event loop: capability calls, whose answers come back, and output.
 
 Purpose: a session's registry is filled with stand-ins (`Switchboard.registry`), which run on the event loop; one that is called
 puts the call through to the run under way, whose `Line` asks `on_call`.
@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sandbox.capabilities.registry import Capability, Registry, ToolError, stand_in
 from sandbox.errors import Suspend
-from sandbox.workers.interface import OnCall
+from sandbox.workers.interface import OnCall, OnOutput
 from sandbox.workers.local.suspensions import Notes
 
 
@@ -69,3 +70,31 @@ class Switchboard:
             return await self.line.ask(name, list(args), kwargs)
         finally:
             self.calls -= 1
+
+
+class Output:
+    """A run's output. Pieces are joined while the loop is busy."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, show: OnOutput) -> None:
+        self._loop = loop
+        self._show = show
+        self._pieces: list[tuple[int, bytes]] = []
+        self._lock = threading.Lock()
+
+    def write(self, stream: int, data: bytes) -> None:
+        with self._lock:
+            self._pieces.append((stream, data))
+            told = len(self._pieces) > 1
+        if not told:
+            self._loop.call_soon_threadsafe(self.flush)
+
+    def flush(self) -> None:
+        with self._lock:
+            pieces, self._pieces = self._pieces, []
+        joined: list[tuple[int, bytearray]] = []
+        for stream, data in pieces:
+            if not joined or joined[-1][0] != stream:
+                joined.append((stream, bytearray()))
+            joined[-1][1].extend(data)
+        for stream, gathered in joined:
+            self._show(stream, bytes(gathered))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import hatchway
-from sandbox.guests.stdin import Source
+from sandbox.guests.host_inputs import Source
 from sandbox.guests.tape import Tape
 from sandbox.wire import Language, RunRequest
 from tests.conftest import NewBox
