@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -163,3 +165,59 @@ def test_forked_process_has_threads_of_its_own() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def _see_affinity() -> list[list[int]]:
+    """Of the function's thread, a thread and a process that it starts."""
+    seen = [sorted(os.sched_getaffinity(0))]
+    thread = threading.Thread(target=lambda: seen.append(sorted(os.sched_getaffinity(0))))
+    thread.start()
+    thread.join()
+    told = subprocess.run([sys.executable, "-c", "import os; print(*os.sched_getaffinity(0))"], capture_output=True, check=True)
+    return [*seen, sorted(map(int, told.stdout.split()))]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_function_and_what_it_starts_run_where_the_caller_may_and_only_waiting_threads_are_bound(new_box: NewBox) -> None:
+    box, free, ids = new_box(), sorted(os.sched_getaffinity(0)), set()
+
+    async def see_later() -> list[list[int]]:
+        return _see_affinity()
+
+    def quick() -> list[int]:
+        ids.add(threading.get_native_id())
+        return sorted(os.sched_getaffinity(0))
+
+    box.registry.register(Capability(name="see"), _see_affinity)
+    box.registry.register(Capability(name="see_later"), see_later)
+    box.registry.register(Capability(name="quick"), quick)
+    assert box.run("[quick() for _ in range(9)] + see() + see_later() + [quick() for _ in range(9)]").result == [free] * 24
+    assert sorted(os.sched_getaffinity(0)) == free
+    assert all(len(os.sched_getaffinity(id_)) == 1 for id_ in ids), "waking another processor costs several times the call"
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_caller_of_a_long_function_is_not_bound_while_it_waits(new_box: NewBox) -> None:
+    box, caller, free = new_box(), threading.get_native_id(), os.sched_getaffinity(0)
+
+    def see_caller() -> bool:
+        deadline = time.monotonic() + 20
+        while os.sched_getaffinity(caller) != free and time.monotonic() < deadline:
+            time.sleep(0.001)
+        return os.sched_getaffinity(caller) == free
+
+    box.registry.register(Capability(name="see_caller"), see_caller)
+    assert box.run("see_caller()", limits={"wall_ms": 60_000}).result is True
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_function_keeps_to_the_processors_its_caller_was_given(new_box: NewBox) -> None:
+    box, free = new_box(), os.sched_getaffinity(0)
+    box.registry.register(Capability(name="see"), _see_affinity)
+    assert box.run("see()").result == [sorted(free)] * 3
+    os.sched_setaffinity(0, {min(free)})
+    try:
+        assert box.run("see()").result == [[min(free)]] * 3
+        assert os.sched_getaffinity(0) == {min(free)}
+    finally:
+        os.sched_setaffinity(0, free)
