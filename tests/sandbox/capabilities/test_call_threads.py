@@ -177,8 +177,15 @@ def _see_affinity() -> list[list[int]]:
     return [*seen, sorted(map(int, told.stdout.split()))]
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
-def test_function_and_what_it_starts_run_where_the_caller_may_and_only_waiting_threads_are_bound(new_box: NewBox) -> None:
+@pytest.fixture
+def binding(monkeypatch: pytest.MonkeyPatch) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two processors")
+    monkeypatch.setattr(call_threads._placement, "choose", lambda: True)
+
+
+@pytest.mark.usefixtures("binding")
+def test_function_and_what_it_starts_run_anywhere_and_only_waiting_threads_are_bound(new_box: NewBox) -> None:
     box, free, ids = new_box(), sorted(os.sched_getaffinity(0)), set()
 
     async def see_later() -> list[list[int]]:
@@ -196,7 +203,7 @@ def test_function_and_what_it_starts_run_where_the_caller_may_and_only_waiting_t
     assert all(len(os.sched_getaffinity(id_)) == 1 for id_ in ids), "waking another processor costs several times the call"
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+@pytest.mark.usefixtures("binding")
 def test_caller_of_a_long_function_is_not_bound_while_it_waits(new_box: NewBox) -> None:
     box, caller, free = new_box(), threading.get_native_id(), os.sched_getaffinity(0)
 
@@ -210,14 +217,24 @@ def test_caller_of_a_long_function_is_not_bound_while_it_waits(new_box: NewBox) 
     assert box.run("see_caller()", limits={"wall_ms": 60_000}).result is True
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
-def test_function_keeps_to_the_processors_its_caller_was_given(new_box: NewBox) -> None:
-    box, free = new_box(), os.sched_getaffinity(0)
-    box.registry.register(Capability(name="see"), _see_affinity)
-    assert box.run("see()").result == [sorted(free)] * 3
-    os.sched_setaffinity(0, {min(free)})
-    try:
-        assert box.run("see()").result == [[min(free)]] * 3
-        assert os.sched_getaffinity(0) == {min(free)}
-    finally:
-        os.sched_setaffinity(0, free)
+def test_threads_are_bound_while_they_are_woken_late_and_tried_unbound_now_and_then() -> None:
+    placement, late, soon = call_threads._Placement(), 70_000, 4_000
+    for woken_ns in (late, late, soon, late, late):
+        assert not placement.choose()
+        placement.learn(woken_ns)
+    assert not placement.choose()
+    placement.learn(late)
+    chosen = [placement.choose() for _ in range(call_threads._BOUND_CALLS + 1)]
+    assert all(chosen[:-2])
+    assert not any(chosen[-2:])
+
+
+@pytest.mark.usefixtures("binding")
+def test_call_thread_that_was_bound_is_free_when_binding_no_longer_pays(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> None:
+    box, ids = new_box(), set[int]()
+    box.registry.register(Capability(name="note"), lambda: ids.add(threading.get_native_id()))
+    box.run("note()")
+    monkeypatch.setattr(call_threads._placement, "choose", lambda: False)
+    box.run("note()")
+    assert len(ids) == 1
+    assert all(os.sched_getaffinity(one) == os.sched_getaffinity(0) for one in ids)
