@@ -174,5 +174,5 @@ class DescriptorTable:
         return descriptor is not None and descriptor.kind == STREAM
 
     def inos(self) -> list[int]:
-        """The node of each descriptor that has one, for `recount_opens`."""
+        """The node of each descriptor that has one."""
         return [descriptor.ino for descriptor in self.entries.values() if descriptor.ino]
