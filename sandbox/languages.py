@@ -34,14 +34,13 @@ class LanguageFacts(NamedTuple):
 
     `reserved` are names that no variable can have. `warm_up` is a program that a new worker runs once, and `ending` what keeps
     the value of a last line from being a program's result. `interpreters` are the commands that run it, with `code_flag` before
-    code on the command line. `hooks` are the executor types it has, with a hook's memory in MiB and stack depth. `give` is code
-    that sets a program's words, its name first; `place` also sets its folder and environment, for a command.
+    code on the command line. `hooks` are the executor types it has, with a hook's memory in MiB and stack depth. `place` is code
+    that sets a program's folder, environment and words: of one in a file its name first, where its language has one.
     """
 
     spellings: tuple[str, ...]
     guest: str
     suffixes: tuple[str, ...]
-    give: Callable[[Sequence[str]], str]
     place: Callable[[str | None, Sequence[tuple[str, str]], Sequence[str], bool], str]
     reserved: frozenset[str] = frozenset()
     warm_up: str | None = None
@@ -56,24 +55,10 @@ class LanguageFacts(NamedTuple):
         return self.spellings[0]
 
 
-def _give_python(words: Sequence[str]) -> str:
-    return f"__import__('sys').argv[:] = {list(words)!a}"
-
-
-def _give_javascript(words: Sequence[str]) -> str:
-    value = msgspec.json.encode(["node", *words]).decode()
-    options = "writable: true, enumerable: true, configurable: true"
-    return f"Object.defineProperty(process, 'argv', {{value: {value}, {options}}}); null"
-
-
-def _give_shell(words: Sequence[str]) -> str:
-    return "set -- " + " ".join(map(shlex.quote, words[1:]))
-
-
 def _place_python(cwd: str | None, env: Sequence[tuple[str, str]], words: Sequence[str], is_file: bool) -> str:
     lines = [f"__import__('os').chdir({cwd!r})"] if cwd else []
     lines += [f"__import__('os').environ.update({dict(env)!r})"] if env else []
-    lines += [f"__import__('sys').argv[:] = {list(words)!r}"] if len(words) > 1 or is_file else []
+    lines += [f"__import__('sys').argv[:] = {list(words)!a}"] if len(words) > 1 or is_file else []
     return "\n".join(lines)
 
 
@@ -93,9 +78,7 @@ def _place_shell(cwd: str | None, env: Sequence[tuple[str, str]], words: Sequenc
 
 
 def _json(value: object) -> str:
-    import json
-
-    return json.dumps(value)
+    return msgspec.json.encode(value).decode()
 
 
 _JAVASCRIPT_KEYWORDS: Final = frozenset({
@@ -110,7 +93,6 @@ LANGUAGES: Final[dict[Language, LanguageFacts]] = {
         spellings=("python", "py"),
         guest="python",
         suffixes=(".py",),
-        give=_give_python,
         place=_place_python,
         reserved=frozenset(keyword.kwlist),
         warm_up="1",
@@ -123,7 +105,6 @@ LANGUAGES: Final[dict[Language, LanguageFacts]] = {
         spellings=("javascript", "js"),
         guest="javascript",
         suffixes=(".js", ".cjs", ".mjs"),
-        give=_give_javascript,
         place=_place_javascript,
         reserved=_JAVASCRIPT_KEYWORDS,
         warm_up="1",
@@ -137,7 +118,6 @@ LANGUAGES: Final[dict[Language, LanguageFacts]] = {
         spellings=("typescript", "type_script", "TypeScript", "ts", "TS"),
         guest="javascript",
         suffixes=(".ts", ".cts", ".mts"),
-        give=_give_javascript,
         place=_place_javascript,
         reserved=_JAVASCRIPT_KEYWORDS,
         ending="\nvoid 0",
@@ -146,7 +126,6 @@ LANGUAGES: Final[dict[Language, LanguageFacts]] = {
         spellings=("shell", "bash", "sh"),
         guest="shell",
         suffixes=(".sh", ".bash"),
-        give=_give_shell,
         place=_place_shell,
         warm_up=":",
         interpreters=("sh", "bash"),

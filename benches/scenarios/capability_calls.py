@@ -3,8 +3,8 @@
 A sample of `a call from …` is the mean over a script of a thousand calls, minus the same script without them; `1,000 calls` is
 the whole script. The function itself takes a fraction of a microsecond, so all of it is overhead: the guest writes JSON, the
 host checks, runs the function on a thread that can be left behind, records digests, and the guest reads JSON. `a function that
-works` adds a thousand numbers, its time is in the row: it could have started something, so its thread is not kept on the caller's
-processor. Native is the same function called a thousand times through JSON in CPython, without any border.
+works` adds a thousand numbers, its time is in the row. Native is the same function called a thousand times through JSON in
+CPython, without any border.
 
 Does not measure: functions that take long, policy, approvals (they stand above the sandbox).
 """

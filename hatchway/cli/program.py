@@ -127,7 +127,7 @@ def _set_arguments(box: Sandbox, language: Language, words: list[str]) -> None:
     """A request has no field for them: a program of one line sets `sys.argv`, `process.argv` or `$1 …` in the session first, so
     the real one's line numbers stay. A word is data: it is written as a literal of the language."""
     try:
-        setting = LANGUAGES[language].give(words)
+        setting = LANGUAGES[language].place(None, (), words if language is not Language.SHELL else words[1:], True)
     except UnicodeEncodeError:
         raise RequestError("INVALID_ARGUMENT", "an argument of the program is not valid UTF-8") from None
     done = box.run(setting, language=language)

@@ -1,13 +1,15 @@
 """Threads that run capabilities, so that a function that does not end cannot hold its caller past a deadline.
 
-How: a call takes an idle thread (or starts one), gives it a job and waits. Two semaphores are the whole hand-over, because a call
-must cost microseconds; they are the C library's and are called without the interpreter lock, because a thread that is woken while
-its waker holds that lock only goes back to sleep. A job that ends within two milliseconds is waited for by its semaphore; a
-longer one through the run, which also ends the wait at a deadline or a cancel. A function that is abandoned keeps its thread
-until it ends; its coroutine is cancelled. Coroutines run on an event loop of the thread, or on the loop their capability was
-registered with.
+How: a call takes an idle thread (or starts one), gives it a job and waits. Two semaphores are the whole hand-over, because a
+call must cost microseconds; they are the C library's and are called without the interpreter lock, because a thread that is woken
+while its waker holds that lock only goes back to sleep. Waking a thread on an idle processor takes several times as long as the
+rest of a call: while that happens, both threads are bound to the caller's processor as long as they wait, and only then
+(`_Placement`). A job that ends within two milliseconds is waited for by its semaphore; a longer one through the run, which also
+ends the wait at a deadline or a cancel. A function that is abandoned keeps its thread until it ends; its coroutine is cancelled.
+Coroutines run on an event loop of the thread, or on the loop their capability was registered with.
 
-Rules: the caller's context variables are passed on. Threads are daemons: a function that never ends does not keep the process.
+Rules: the caller's context variables are passed on. A function never runs bound, so nothing that it starts is. Threads are
+daemons: a function that never ends does not keep the process.
 Does not know: capabilities, limits other than time.
 """
 
@@ -26,11 +28,13 @@ if TYPE_CHECKING:
     import asyncio
 
 _SHORT_NS = 2_000_000
+_LATE_NS, _LATE_IN_A_ROW, _BOUND_CALLS = 15_000, 3, 100
 _IDLE_MAX = 8
 THREADS_MAX = 1024
 _SEM_BYTES = 64
 _libc = ctypes.CDLL(None)
 _wait_until: Callable[..., int] | None = getattr(_libc, "sem_clockwait", None)
+_find_cpu: Callable[[], int] = ctypes.PyDLL(None).sched_getcpu
 
 
 class Semaphore:
@@ -52,6 +56,31 @@ class Semaphore:
             _wait_until(self._semaphore, time.CLOCK_MONOTONIC, self._until)
 
 
+def _bind(thread_id: int, cpus: set[int]) -> None:
+    """Let a thread run on these processors only. Where that is not allowed, calls take longer."""
+    try:
+        os.sched_setaffinity(thread_id, cpus)
+    except OSError:
+        pass
+
+
+class _Placement:
+    """Whether threads are woken late because they are woken on idle processors: then the next calls bind them. On a busy machine
+    they stay together by themselves, and binding only costs."""
+
+    def __init__(self) -> None:
+        self._late = self._bound = 0
+
+    def choose(self) -> bool:
+        self._bound = max(0, self._bound - 1)
+        return self._bound > 0
+
+    def learn(self, woken_ns: int) -> None:
+        self._late = self._late + 1 if woken_ns > _LATE_NS else 0
+        if self._late >= _LATE_IN_A_ROW:
+            self._late, self._bound = 0, _BOUND_CALLS
+
+
 class ThreadsExhausted(Exception):
     """Every thread is taken by a function that has not ended."""
 
@@ -67,7 +96,8 @@ class Job:
     """One function to run for one caller. `on_end` is called when the function has really ended, on the thread it ran on."""
 
     __slots__ = (
-        "_abandoned", "_failed", "_is_done", "_loop", "_run", "_task", "_value", "context", "done", "function", "on_end",
+        "_abandoned", "_failed", "_is_done", "_loop", "_run", "_task", "_value", "context", "cpus", "done", "function",
+        "given_ns", "on_end",
     )  # fmt: skip
 
     def __init__(self, function: Callable[[], Any], run: Caller, on_end: Callable[[], None]) -> None:
@@ -75,6 +105,8 @@ class Job:
         self.context = contextvars.copy_context()
         self.on_end = on_end
         self.done: Semaphore | None = None
+        self.cpus: set[int] | None = None
+        self.given_ns = 0
         self._run = run
         self._is_done = False
         self._abandoned = False
@@ -129,7 +161,11 @@ class Job:
     def wait(self, timeout_ms: int) -> bool:
         """Until the function has ended; False after `timeout_ms`. Raises `Stop` when the run ends first."""
         if self.done is not None:
-            self.done.wait_briefly()
+            try:
+                self.done.wait_briefly()
+            finally:
+                if self.cpus is not None:
+                    _bind(0, self.cpus)
             if self._is_done:
                 return True
         try:
@@ -164,17 +200,28 @@ class Job:
 class CallThread:
     """One thread and the two semaphores of its hand-over."""
 
-    __slots__ = ("_done", "_job", "_runner", "_start")
+    __slots__ = ("_cpu", "_cpus", "_done", "_id", "_job", "_runner", "_start")
 
     def __init__(self) -> None:
         self._start = Semaphore()
         self._done = Semaphore()
         self._job: Job | None = None
         self._runner: asyncio.Runner | None = None
-        threading.Thread(target=self._work, name="hatchway-capability", daemon=True).start()
+        self._cpu, self._cpus = -1, os.sched_getaffinity(0)
+        thread = threading.Thread(target=self._work, name="hatchway-capability", daemon=True)
+        thread.start()
+        self._id = thread.native_id or 0
 
     def give(self, job: Job) -> None:
-        job.done = self._done
+        """Start a job. INVARIANT: with `job.cpus`, from here until `Job.wait` its caller is bound to the processor it is on."""
+        job.done, cpu = self._done, -1
+        if _placement.choose():
+            job.cpus, cpu = os.sched_getaffinity(0), _find_cpu()
+            _bind(0, {cpu})
+        if self._cpu != cpu:
+            self._cpu = cpu
+            _bind(self._id, self._cpus if cpu < 0 else {cpu})
+        job.given_ns = time.monotonic_ns()
         self._job = job
         self._start.post()
 
@@ -186,12 +233,19 @@ class CallThread:
             if job is None:
                 continue
             value, failed = None, None
+            if job.cpus is None:
+                _placement.learn(time.monotonic_ns() - job.given_ns)
+            else:
+                _bind(0, self._cpus)
             try:
                 value = job.context.run(job.function)
                 if hasattr(value, "__await__"):
                     value = self._await(job, value)
             except BaseException as error:
                 failed, value = error, None
+            if job.cpus is not None:
+                self._cpu = _find_cpu()
+                _bind(0, {self._cpu})
             stays = threads.put_back(self)
             job.end(value, failed)
             del job, value, failed
@@ -249,6 +303,7 @@ class _Threads:
         return False
 
 
+_placement = _Placement()
 _threads = _Threads()
 
 

@@ -43,32 +43,25 @@ class Capability(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_declaration(capability: Capability) -> None:
-    name = capability.name
-    if not isinstance(capability.description, str):
-        raise _refuse(name, "description must be text", capability.description)
-    if capability.side_effect not in tuple(SideEffect):
-        known = ", ".join(one.value for one in SideEffect)
-        raise _refuse(name, f"side_effect must be one of {known}", capability.side_effect)
-    if not isinstance(capability.idempotent, bool):
-        raise _refuse(name, "idempotent must be true or false", capability.idempotent)
-    if not is_approval_policy(capability.approval_policy):
-        shapes = 'approval_policy must be "none", "manual" or {"auto": {"rule": NAME}}'
-        raise _refuse(name, shapes, capability.approval_policy)
-    for schema in ("input_schema", "output_schema"):
-        if not isinstance(getattr(capability, schema), dict):
-            raise _refuse(name, f"{schema} must be a JSON schema", getattr(capability, schema))
-    if not isinstance(capability.limits, CapabilityLimits):
-        raise _refuse(name, "limits must be CapabilityLimits", capability.limits)
+    one, limits, policy = capability, capability.limits, capability.approval_policy
+    expected = [
+        ("description", isinstance(one.description, str), "text"),
+        ("side_effect", one.side_effect in tuple(SideEffect), f"one of {', '.join(effect.value for effect in SideEffect)}"),
+        ("idempotent", isinstance(one.idempotent, bool), "true or false"),
+        ("approval_policy", policy in ("none", "manual") or rule_of(policy), '"none", "manual" or {"auto": {"rule": NAME}}'),
+        ("input_schema", isinstance(one.input_schema, dict), "a JSON schema"),
+        ("output_schema", isinstance(one.output_schema, dict), "a JSON schema"),
+        ("limits", isinstance(limits, CapabilityLimits), "CapabilityLimits"),
+    ]
+    for field, holds, kind in expected:
+        if not holds:
+            raise _refuse(f"{one.name}: {field} must be {kind}", getattr(one, field))
     for limit in CapabilityLimits.__struct_fields__:
-        value = getattr(capability.limits, limit)
+        value = getattr(limits, limit)
         if limit == _UNLIMITED and value is None:
             continue
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise _refuse(name, f"limits.{limit} must be a whole number of at least 1", value)
-
-
-def is_approval_policy(declared: object) -> bool:
-    return (isinstance(declared, str) and declared in ("none", "manual")) or rule_of(declared) is not None
+            raise _refuse(f"{one.name}: limits.{limit} must be a whole number of at least 1", value)
 
 
 def rule_of(declared: object) -> str | None:
@@ -82,5 +75,5 @@ def rule_of(declared: object) -> str | None:
     return rule if isinstance(rule, str) and rule else None
 
 
-def _refuse(name: str, expected: str, given: Any) -> RequestError:
-    return RequestError("INVALID_ARGUMENT", f"{name}: {expected}, not {excerpt(given)}")
+def _refuse(expected: str, given: Any) -> RequestError:
+    return RequestError("INVALID_ARGUMENT", f"{expected}, not {excerpt(given)}")

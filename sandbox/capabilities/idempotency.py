@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 KEY_CHARS_MAX = 200
 ANSWERS_MAX = 4096
@@ -21,13 +22,11 @@ class KeyRefused(Exception):
     pass
 
 
+@dataclass(slots=True, eq=False)
 class _Answer:
-    __slots__ = ("at_ns", "reply", "request_digest")
-
-    def __init__(self, request_digest: str, at_ns: int) -> None:
-        self.request_digest = request_digest
-        self.reply: bytes | None = None
-        self.at_ns = at_ns
+    request_digest: str
+    at_ns: int
+    reply: bytes | None = None
 
 
 class Answers:

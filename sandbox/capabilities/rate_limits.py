@@ -18,6 +18,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 _WINDOW_NS = 60_000_000_000
 _SLICES = 60
@@ -29,13 +30,11 @@ class RateExceeded(Exception):
         self.retry_after_ms = retry_after_ms
 
 
+@dataclass(slots=True, eq=False)
 class _Ticket:
-    __slots__ = ("is_old", "is_over", "started_ns")
-
-    def __init__(self, started_ns: int) -> None:
-        self.started_ns = started_ns
-        self.is_over = False
-        self.is_old = False
+    started_ns: int
+    is_over: bool = False
+    is_old: bool = False
 
 
 class Admission:

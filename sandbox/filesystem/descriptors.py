@@ -9,6 +9,7 @@ has the same counts. Knows no WASI calls and no memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from sandbox.filesystem.errnos import EBADF, EMFILE, ENOTSUP, VfsError
@@ -46,6 +47,7 @@ RIGHTS_FOLDER: Final = RIGHTS_EITHER | RIGHTS_PATH | RIGHT_READDIR
 _STREAM_RIGHTS: Final = (RIGHTS_EITHER | RIGHTS_READING, RIGHTS_EITHER | RIGHTS_WRITING, RIGHTS_EITHER | RIGHTS_WRITING)
 
 
+@dataclass(slots=True, eq=False)
 class Descriptor:
     """One open thing. `ino` is 0 for a stream, whose number is `stream`; `preopen` is the name a preopened directory goes by.
 
@@ -53,33 +55,24 @@ class Descriptor:
     the directory changes.
     """
 
-    __slots__ = ("flags", "inheriting", "ino", "kind", "listing", "offset", "preopen", "rights", "stream")
-
-    def __init__(self, kind: int, ino: int, rights: int, inheriting: int = 0, flags: int = 0) -> None:
-        self.kind = kind
-        self.ino = ino
-        self.offset = 0
-        self.flags = flags
-        self.rights = rights
-        self.inheriting = inheriting
-        self.stream = 0
-        self.preopen: str | None = None
-        self.listing: tuple[str, ...] = ()
+    kind: int
+    ino: int
+    rights: int
+    inheriting: int = 0
+    flags: int = 0
+    offset: int = 0
+    stream: int = 0
+    preopen: str | None = None
+    listing: tuple[str, ...] = ()
 
     def clone(self) -> Descriptor:
-        other = Descriptor(self.kind, self.ino, self.rights, self.inheriting, self.flags)
-        other.offset = self.offset
-        other.stream = self.stream
-        other.preopen = self.preopen
-        other.listing = self.listing
-        return other
+        held = self.offset, self.stream, self.preopen, self.listing
+        return Descriptor(self.kind, self.ino, self.rights, self.inheriting, self.flags, *held)
 
 
 def stream(number: int) -> Descriptor:
     """Standard input (0), output (1) or error (2)."""
-    opened = Descriptor(STREAM, 0, _STREAM_RIGHTS[number])
-    opened.stream = number
-    return opened
+    return Descriptor(STREAM, 0, _STREAM_RIGHTS[number], stream=number)
 
 
 class DescriptorTable:
@@ -98,9 +91,7 @@ class DescriptorTable:
         for number in range(3):
             table.install(vfs, stream(number))
         for name, path in (("/", "/"), *preopens):
-            folder = Descriptor(FOLDER, vfs.lookup(ROOT, path), RIGHTS_FOLDER, RIGHTS_ALL)
-            folder.preopen = name
-            table.install(vfs, folder)
+            table.install(vfs, Descriptor(FOLDER, vfs.lookup(ROOT, path), RIGHTS_FOLDER, RIGHTS_ALL, preopen=name))
         return table
 
     def install(self, vfs: Namespace, descriptor: Descriptor) -> int:
@@ -174,5 +165,5 @@ class DescriptorTable:
         return descriptor is not None and descriptor.kind == STREAM
 
     def inos(self) -> list[int]:
-        """The node of each descriptor that has one, for `recount_opens`."""
+        """The node of each descriptor that has one."""
         return [descriptor.ino for descriptor in self.entries.values() if descriptor.ino]

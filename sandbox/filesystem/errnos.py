@@ -12,7 +12,6 @@ from typing import Final
 from sandbox.errors import SandboxError
 
 SUCCESS: Final = 0
-E2BIG: Final = 1
 EACCES: Final = 2
 EBADF: Final = 8
 EBUSY: Final = 10
@@ -27,16 +26,12 @@ ELOOP: Final = 32
 EMFILE: Final = 33
 ENAMETOOLONG: Final = 37
 ENOENT: Final = 44
-ENOMEM: Final = 48
 ENOSPC: Final = 51
-ENOSYS: Final = 52
 ENOTDIR: Final = 54
 ENOTEMPTY: Final = 55
 ENOTSOCK: Final = 57
 ENOTSUP: Final = 58
-EOVERFLOW: Final = 61
 EPERM: Final = 63
-ERANGE: Final = 68
 EROFS: Final = 69
 ESPIPE: Final = 70
 EXDEV: Final = 75

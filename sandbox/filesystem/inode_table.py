@@ -14,7 +14,7 @@ Knows no paths and no guests.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -87,9 +87,7 @@ class Generations:
 
     def own(self, ino: int) -> Node:
         """The node, ready to be changed in place."""
-        node = self.nodes.get(ino)
-        if node is None:
-            raise VfsError(EBADF)
+        node = self.node(ino)
         if node.epoch != self.epoch:
             self._own_table()
             node = self.nodes[ino] = node.clone(self.epoch)
@@ -156,12 +154,3 @@ class Generations:
         node = self.nodes.get(ino)
         if node is not None and node.nlink == 0:
             self._reap(ino, node)
-
-    def recount_opens(self, inos: Iterable[int]) -> None:
-        """Takes `inos` (one per descriptor) as all that is open: after a fork or a restore that dropped descriptor tables."""
-        self.opens = {}
-        for ino in inos:
-            self.retain(ino)
-        for ino, node in list(self.nodes.items()):
-            if node.nlink == 0 and ino not in self.opens:
-                self._reap(ino, node)

@@ -8,9 +8,8 @@ they are written. Host files are read-only, shared between sessions and outside 
 from __future__ import annotations
 
 import mmap
-from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 from sandbox.filesystem.contents import Contents
 
@@ -36,28 +35,30 @@ class HostFile:
             return cls(b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path.name)
 
 
-class Node(ABC):
+class Node:
     """What every node has. `nlink` is the number of names; a directory has one, like on btrfs."""
 
     __slots__ = ("atime_ns", "ctime_ns", "epoch", "mtime_ns", "nlink")
     kind: ClassVar[int]
+    _fields: ClassVar[tuple[str, ...]] = __slots__
+
+    def __init_subclass__(cls) -> None:
+        cls._fields = (*cls._fields, *cls.__slots__)
 
     def __init__(self, epoch: int, now_ns: int) -> None:
         self.epoch = epoch
         self.nlink = 1
         self.atime_ns = self.mtime_ns = self.ctime_ns = now_ns
 
-    @abstractmethod
-    def clone(self, epoch: int) -> Node: ...
+    def clone(self, epoch: int) -> Self:
+        other = object.__new__(type(self))
+        for name in self._fields:
+            setattr(other, name, getattr(self, name))
+        other.epoch = epoch
+        return other
 
     def size(self) -> int:
         return 0
-
-    def _copy_to(self, other: Node) -> None:
-        other.nlink = self.nlink
-        other.atime_ns = self.atime_ns
-        other.mtime_ns = self.mtime_ns
-        other.ctime_ns = self.ctime_ns
 
 
 class File(Node):
@@ -71,9 +72,9 @@ class File(Node):
         self.data = data
         self.readonly = readonly
 
-    def clone(self, epoch: int) -> File:
-        other = File(epoch, 0, self.data.clone(), self.readonly)
-        self._copy_to(other)
+    def clone(self, epoch: int) -> Self:
+        other = super().clone(epoch)
+        other.data = self.data.clone()
         return other
 
     def size(self) -> int:
@@ -92,11 +93,6 @@ class MountedFile(Node):
         # A view, so that a slice goes to the guest without a copy in between.
         self.data = memoryview(host.data)
 
-    def clone(self, epoch: int) -> MountedFile:
-        other = MountedFile(epoch, 0, self.host)
-        self._copy_to(other)
-        return other
-
     def size(self) -> int:
         return len(self.data)
 
@@ -111,11 +107,6 @@ class Device(Node):
         super().__init__(epoch, now_ns)
         self.device = device
 
-    def clone(self, epoch: int) -> Device:
-        other = Device(epoch, 0, self.device)
-        self._copy_to(other)
-        return other
-
 
 class Directory(Node):
     """Names in the order of their creation. `fixed`: part of the standard tree, closed to guests. `parent` is what `..` means."""
@@ -129,10 +120,9 @@ class Directory(Node):
         self.parent = parent
         self.fixed = fixed
 
-    def clone(self, epoch: int) -> Directory:
-        other = Directory(epoch, 0, self.parent, self.fixed)
+    def clone(self, epoch: int) -> Self:
+        other = super().clone(epoch)
         other.entries = self.entries.copy()
-        self._copy_to(other)
         return other
 
 
@@ -146,11 +136,6 @@ class Symlink(Node):
         super().__init__(epoch, now_ns)
         self.target = target
 
-    def clone(self, epoch: int) -> Symlink:
-        other = Symlink(epoch, 0, self.target)
-        self._copy_to(other)
-        return other
-
     def size(self) -> int:
         return len(self.target.encode("utf-8"))
 
@@ -159,8 +144,3 @@ class MountedLink(Symlink):
     """A link of the standard tree: it stays as it is, and is never charged."""
 
     __slots__ = ()
-
-    def clone(self, epoch: int) -> MountedLink:
-        other = MountedLink(epoch, 0, self.target)
-        self._copy_to(other)
-        return other

@@ -79,25 +79,39 @@ class Namespace(Resolver):
         if isinstance(node, File) and node.readonly:
             raise VfsError(EPERM, path)
 
+    def _locate_new(self, start: int, path: str, slash: bool = False) -> Place:
+        """Where nothing is yet; a slash after the name is for directories."""
+        place = self.locate(start, path, False)
+        if place.ino:
+            raise VfsError(EEXIST, path)
+        if place.slash and not slash:
+            raise VfsError(ENOENT, path)
+        return place
+
+    def _locate_old(self, start: int, path: str) -> tuple[Place, Node]:
+        """Where something is, and what."""
+        place = self.locate(start, path, False)
+        if not place.ino:
+            raise VfsError(ENOENT, path)
+        return place, self.nodes[place.ino]
+
+    def _detach(self, place: Place) -> None:
+        self._leave(place)
+        self.drop_name(place.ino)
+
     def create_file(self, place: Place, path: str) -> int:
         self._open_parent(place, path)
         return self._insert(place, File(self.epoch, self.clock(), Contents()))
 
     def make_directory(self, start: int, path: str) -> int:
-        place = self.locate(start, path, False)
-        if place.ino:
-            raise VfsError(EEXIST, path)
+        place = self._locate_new(start, path, slash=True)
         self._open_parent(place, path)
         return self._insert(place, Directory(self.epoch, self.clock(), place.parent))
 
     def make_symlink(self, target: str, start: int, path: str) -> int:
         if not target:
             raise VfsError(ENOENT, path)
-        place = self.locate(start, path, False)
-        if place.ino:
-            raise VfsError(EEXIST, path)
-        if place.slash:
-            raise VfsError(ENOENT, path)
+        place = self._locate_new(start, path)
         self._open_parent(place, path)
         node = Symlink(self.epoch, self.clock(), target)
         self.charge_bytes(node.size())
@@ -106,11 +120,7 @@ class Namespace(Resolver):
     def link(self, old_start: int, old_path: str, follow: bool, new_start: int, new_path: str) -> None:
         ino = self.lookup(old_start, old_path, follow)
         node = self.nodes[ino]
-        place = self.locate(new_start, new_path, False)
-        if place.ino:
-            raise VfsError(EEXIST, new_path)
-        if place.slash:
-            raise VfsError(ENOENT, new_path)
+        place = self._locate_new(new_start, new_path)
         if isinstance(node, (MountedFile, MountedLink, Device)):
             raise VfsError(EXDEV, old_path)
         if isinstance(node, Directory) or (isinstance(node, File) and node.readonly):
@@ -124,22 +134,16 @@ class Namespace(Resolver):
         self._enter(place, ino)
 
     def unlink(self, start: int, path: str) -> None:
-        place = self.locate(start, path, False)
-        if not place.ino:
-            raise VfsError(ENOENT, path)
-        if isinstance(self.nodes[place.ino], Directory):
+        place, node = self._locate_old(start, path)
+        if isinstance(node, Directory):
             raise VfsError(EISDIR, path)
         if place.slash:
             raise VfsError(ENOTDIR, path)
         self._may_detach(place, path)
-        self._leave(place)
-        self.drop_name(place.ino)
+        self._detach(place)
 
     def remove_directory(self, start: int, path: str) -> None:
-        place = self.locate(start, path, False)
-        if not place.ino:
-            raise VfsError(ENOENT, path)
-        node = self.nodes[place.ino]
+        place, node = self._locate_old(start, path)
         if not isinstance(node, Directory):
             raise VfsError(ENOTDIR, path)
         if place.name == "..":
@@ -147,8 +151,7 @@ class Namespace(Resolver):
         self._may_detach(place, path)
         if node.entries:
             raise VfsError(ENOTEMPTY, path)
-        self._leave(place)
-        self.drop_name(place.ino)
+        self._detach(place)
 
     def rename_at(self, old_start: int, old_path: str, new_start: int, new_path: str) -> None:
         old = self.locate(old_start, old_path, False)
@@ -214,8 +217,7 @@ class Namespace(Resolver):
 
     def _move(self, old: Place, new: Place) -> None:
         if new.ino:
-            self._leave(new)
-            self.drop_name(new.ino)
+            self._detach(new)
         self._leave(old)
         self._enter(new, old.ino)
         node = self.own(old.ino)

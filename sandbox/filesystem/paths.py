@@ -59,22 +59,6 @@ def name_too_long(name: str) -> bool:
     return len(name) > NAME_BYTES_MAX or (not name.isascii() and len(name.encode("utf-8")) > NAME_BYTES_MAX)
 
 
-def split_components(path: str) -> list[str]:
-    """Components with `//` and `.` collapsed and `..` applied by name, never above the root."""
-    parts: list[str] = []
-    for name in path.split("/"):
-        if name == "..":
-            if parts:
-                parts.pop()
-        elif name and name != ".":
-            if name_too_long(name):
-                raise VfsError(ENAMETOOLONG, name[:64] + "…")
-            parts.append(name)
-    if len(parts) > DEPTH_MAX:
-        raise VfsError(ENAMETOOLONG, path[:64] + "…")
-    return parts
-
-
 def normalize_store_path(path: str) -> StorePath:
     """The key of `path` in a session's store.
 
@@ -82,7 +66,16 @@ def normalize_store_path(path: str) -> StorePath:
     begins with ``workspace/``; ``/workspacefoo`` is an ordinary name. `..` stops at the root.
     """
     path = check_text(path)
-    parts = split_components(path)
+    parts: list[str] = []
+    for name in path.split("/"):
+        if name == "..":
+            del parts[-1:]
+        elif name and name != ".":
+            if name_too_long(name):
+                raise VfsError(ENAMETOOLONG, name[:64] + "…")
+            parts.append(name)
+    if len(parts) > DEPTH_MAX:
+        raise VfsError(ENAMETOOLONG, path[:64] + "…")
     if path.startswith("/") and parts and parts[0] == WORKSPACE[1:]:
         parts = parts[1:]
     return StorePath("/" + "/".join(parts))

@@ -16,7 +16,7 @@ from typing import Final
 
 from sandbox.errors import RequestError
 from sandbox.filesystem.contents import Contents
-from sandbox.filesystem.errnos import EACCES, EBUSY, EEXIST, EINVAL, EISDIR, ENOENT, ENOTDIR, ENOTEMPTY, EPERM, EROFS, VfsError
+from sandbox.filesystem.errnos import EACCES, EBUSY, EEXIST, EINVAL, EISDIR, ENOTDIR, ENOTEMPTY, EPERM, EROFS, VfsError
 from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
 from sandbox.filesystem.inodes import (
     CHARACTER_DEVICE,
@@ -244,10 +244,7 @@ class Vfs(Namespace):
     def remove(self, path: AnyPath, recursive: bool = False) -> None:
         """Removes a file, link or empty directory; with `recursive` also a full one, including read-only files in it."""
         path = check_text(path)
-        place = self.locate(WORKSPACE_INO, path, False)
-        if not place.ino:
-            raise VfsError(ENOENT, path)
-        node = self.nodes[place.ino]
+        place, node = self._locate_old(WORKSPACE_INO, path)
         if not isinstance(node, Directory):
             return self.unlink(WORKSPACE_INO, path)
         if node.entries and not recursive:

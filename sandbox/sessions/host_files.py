@@ -9,13 +9,28 @@ Rules: each verb is one of `sandbox.filesystem.vfs.Vfs`, between two runs. From 
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
+from typing import Concatenate, ParamSpec, TypeVar
 
 from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.filesystem.paths import AnyPath
-from sandbox.filesystem.vfs import Data, HostFile, Stat, Vfs
+from sandbox.filesystem.vfs import Stat, Vfs
 from sandbox.sessions.session import Session
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _hold(verb: Callable[Concatenate[Vfs, P], T]) -> Callable[Concatenate[Files, P], T]:
+    """The same verb, while no program uses the filesystem."""
+
+    @functools.wraps(verb)
+    def held(files: Files, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with files._session.files_held() as vfs:
+            return verb(vfs, *args, **kwargs)
+
+    return held
 
 
 class Files:
@@ -26,81 +41,37 @@ class Files:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def _held(self) -> contextlib.AbstractContextManager[Vfs]:
-        return self._session.files_held()
-
     @property
     def limits(self) -> VfsLimits:
         return self._session.vfs.limits
 
     @property
     def used_bytes(self) -> int:
-        with self._held() as vfs:
+        with self._session.files_held() as vfs:
             return vfs.used_bytes
 
     @property
     def used_entries(self) -> int:
-        with self._held() as vfs:
+        with self._session.files_held() as vfs:
             return vfs.used_entries
-
-    def stat(self, path: AnyPath, follow: bool = True) -> Stat:
-        with self._held() as vfs:
-            return vfs.stat(path, follow)
-
-    def exists(self, path: AnyPath) -> bool:
-        with self._held() as vfs:
-            return vfs.exists(path)
-
-    def read_file(self, path: AnyPath) -> bytes:
-        with self._held() as vfs:
-            return vfs.read_file(path)
-
-    def write_file(self, path: AnyPath, data: Data, *, readonly: bool = False, parents: bool = True, force: bool = False) -> None:
-        """Creates the file or replaces its contents; text is written as UTF-8. Only `force` overwrites one that is read-only."""
-        with self._held() as vfs:
-            vfs.write_file(path, data, readonly=readonly, parents=parents, force=force)
 
     def check_file_size(self, size: int) -> None:
         self._session.vfs.check_file_size(size)
 
-    def mkdir(self, path: AnyPath, *, parents: bool = False, exist_ok: bool = False) -> None:
-        with self._held() as vfs:
-            vfs.mkdir(path, parents=parents, exist_ok=exist_ok)
-
-    def list_dir(self, path: AnyPath = "") -> list[str]:
-        """The names in a directory, sorted."""
-        with self._held() as vfs:
-            return vfs.list_dir(path)
-
     def walk(self, path: AnyPath = "") -> Iterator[tuple[str, Stat]]:
         """Everything below a directory as (path below it, stat), parents before children, links not followed."""
-        with self._held() as vfs:
+        with self._session.files_held() as vfs:
             return iter(list(vfs.walk(path)))
 
-    def remove(self, path: AnyPath, recursive: bool = False) -> None:
-        """Removes a file, link or empty directory; with `recursive` also a full one, including read-only files in it."""
-        with self._held() as vfs:
-            vfs.remove(path, recursive)
-
-    def rename(self, old: AnyPath, new: AnyPath) -> None:
-        """Moves a file, link or directory, replacing what POSIX lets it replace."""
-        with self._held() as vfs:
-            vfs.rename(old, new)
-
-    def symlink(self, target: AnyPath, path: AnyPath) -> None:
-        """Makes `path` a symbolic link to `target`."""
-        with self._held() as vfs:
-            vfs.symlink(target, path)
-
-    def read_link(self, path: AnyPath) -> str:
-        with self._held() as vfs:
-            return vfs.read_link(path)
-
-    def set_readonly(self, path: AnyPath, readonly: bool) -> None:
-        with self._held() as vfs:
-            vfs.set_readonly(path, readonly)
-
-    def mount_file(self, path: AnyPath, file: HostFile) -> None:
-        """Shows a host file at an absolute path of the standard tree, making the directories on the way."""
-        with self._held() as vfs:
-            vfs.mount_file(path, file)
+    stat = _hold(Vfs.stat)
+    exists = _hold(Vfs.exists)
+    read_file = _hold(Vfs.read_file)
+    write_file = _hold(Vfs.write_file)
+    mkdir = _hold(Vfs.mkdir)
+    list_dir = _hold(Vfs.list_dir)
+    remove = _hold(Vfs.remove)
+    rename = _hold(Vfs.rename)
+    symlink = _hold(Vfs.symlink)
+    read_link = _hold(Vfs.read_link)
+    set_readonly = _hold(Vfs.set_readonly)
+    mount_file = _hold(Vfs.mount_file)

@@ -155,7 +155,9 @@ class Session:
                 self.last_used_at = time.time_ns() // 1_000_000
                 check_request(request)
                 if request.language is _TYPESCRIPT:
-                    _prepare_erasing(request.code)
+                    from sandbox.typescript.child_parsers import prepare
+
+                    prepare(request.code)
                 guest = self._guest(request.language, progress)
                 guest.prepare()
                 run = self._run = Run(self.limits_of(request), on_output=on_output)
@@ -239,7 +241,7 @@ class Session:
             if tape is None:
                 guest.turn(message, run, answer, World(run, stdin if source is None else source, self._ahead_ns))
             else:
-                listen = tape.listen(answer, lambda opcode, body, reply: _recall(calls, opcode, body, reply))
+                listen = tape.listen(answer, lambda opcode, body, reply: calls.recall(body, reply) if opcode == _CALL else None)
                 guest.turn(tape.message(message), run, listen, tape.world(run, stdin, self._ahead_ns))
             outcome = read_outcome(reported)
             error = outcome.error or (first_error(outcome.diagnostics) if request.validate_only else None)
@@ -262,7 +264,11 @@ class Session:
             outcome = read_outcome(reported) if reported else outcome
             error = trust_code(outcome.error or _describe_trap(trap), calls.records)
         done = self._describe(guest, run, calls, outcome, found)
-        return done if error is None else _fail(done, error, status)
+        return (
+            RunResult(status=RunStatus.OK, result=outcome.result, **done)
+            if error is None
+            else failure(error, status=status, **done)
+        )
 
     def _answer_guest(self, calls: Calls, run: Run, reported: list[bytes]) -> Callable[[int, bytes], bytes]:
         """What answers the guest's messages during one turn; its report is put into `reported`."""
@@ -283,25 +289,23 @@ class Session:
 
         return answer
 
-    def _describe(self, guest: Guest, run: Run, calls: Calls, outcome: Outcome, found: list[Diagnostic]) -> RunResult:
-        """The result of a run that did not fail."""
-        return RunResult(
-            status=RunStatus.OK,
-            result=outcome.result,
-            stdout=run.output[0].decode("utf-8", "replace"),
-            stderr=run.output[1].decode("utf-8", "replace"),
-            external_calls=calls.records,
-            metrics=Metrics(
+    def _describe(self, guest: Guest, run: Run, calls: Calls, outcome: Outcome, found: list[Diagnostic]) -> dict[str, Any]:
+        """The fields of a result that a run has however it ended."""
+        return {
+            "stdout": run.output[0].decode("utf-8", "replace"),
+            "stderr": run.output[1].decode("utf-8", "replace"),
+            "external_calls": calls.records,
+            "metrics": Metrics(
                 duration_ms=run.elapsed_ns() // 1_000_000,
                 memory_peak_bytes=guest.own_bytes,
                 instructions=guest.fuel_used if self.metered else 0,
                 external_calls_count=run.calls_started,
                 cpu_ms=run.cpu_ns() // 1000 / 1000,
             ),
-            diagnostics=[*found, *outcome.diagnostics, *_output_warning(run)],
-            displays=outcome.displays,
-            exit_code=outcome.exit_code,
-        )
+            "diagnostics": [*found, *outcome.diagnostics, *_output_warning(run)],
+            "displays": outcome.displays,
+            "exit_code": outcome.exit_code,
+        }
 
     def _erase_module(self, body: bytes, run: Run) -> bytes:
         """A program imports a TypeScript file: erase its types too."""
@@ -366,32 +370,6 @@ class Session:
             for guest in self._guests.values():
                 guest.close()
             self._guests.clear()
-
-
-def _prepare_erasing(code: str) -> None:
-    from sandbox.typescript.child_parsers import prepare
-
-    prepare(code)
-
-
-def _recall(calls: Calls, opcode: int, body: bytes, reply: bytes) -> None:
-    if opcode == _CALL:
-        calls.recall(body, reply)
-
-
-def _fail(done: RunResult, error: ErrorObject, status: RunStatus | None) -> RunResult:
-    """What the run left behind, as that of one that failed."""
-    return failure(
-        error,
-        status=status,
-        stdout=done.stdout,
-        stderr=done.stderr,
-        external_calls=done.external_calls,
-        metrics=done.metrics,
-        diagnostics=done.diagnostics,
-        displays=done.displays,
-        exit_code=done.exit_code,
-    )
 
 
 def _describe_trap(trap: Trap) -> ErrorObject:

@@ -103,7 +103,7 @@ class Eraser:
         self.visitors: dict[str, Callable[[Node], bool]] = {
             "ERROR": self.syntax_error,
             "arrow_function": self.arrow_function,
-            "type_parameters": self.type_parameters,
+            "type_parameters": self.blank_node,
             "as_expression": self.as_expression,
             "satisfies_expression": self.as_expression,
             "template_string": self.template_string,
@@ -111,10 +111,10 @@ class Eraser:
             "type_assertion": self.type_assertion,
             "required_parameter": self.parameter,
             "optional_parameter": self.parameter,
-            "variable_declarator": self.variable_declarator,
+            "variable_declarator": lambda node: self.blank_tokens(node, "!"),
             "public_field_definition": self.member,
             "method_definition": self.member,
-            "abstract_class_declaration": self.abstract_class,
+            "abstract_class_declaration": lambda node: self.blank_tokens(node, "abstract"),
             "import_statement": self.import_statement,
             "import_specifier": self.specifier,
             "export_specifier": self.specifier,
@@ -123,7 +123,7 @@ class Eraser:
             "module": self.namespace,
             **dict.fromkeys(_TYPES, self.type_node),
             **dict.fromkeys(_TYPE_STATEMENTS, self.type_statement),
-            **dict.fromkeys(_UNSUPPORTED.keys() - {"internal_module", "module"}, self.unsupported),
+            **dict.fromkeys(_UNSUPPORTED.keys() - {"internal_module", "module"}, self.refuse),
         }
 
     def walk(self, tree: Tree) -> None:
@@ -134,13 +134,13 @@ class Eraser:
             assert node is not None
             visit = self.visitors.get(node.type)
             if node.is_missing:
-                self.complain("SYNTAX_ERROR", f"{_quote(node.type)} expected", node)
+                self.complain(f"{_quote(node.type)} expected", node)
             # Errors are told wherever they are, also inside of what is blanked.
             descend = node.child_count > 0 and (visit is None or visit(node) or (node.has_error and node.type != "ERROR"))
             if len(self.diagnostics) >= MAX_DIAGNOSTICS:
                 return
             if len(self.path) >= MAX_TREE_DEPTH:
-                self.complain("SYNTAX_ERROR", "the source is nested too deeply", node)
+                self.complain("the source is nested too deeply", node)
                 return
             if descend and cursor.goto_first_child():
                 self.path.append(node)
@@ -153,30 +153,29 @@ class Eraser:
     def blank(self, start: int, end: int, head: str = " ", tail: str = " ") -> None:
         self.blanks.append(Blank(start, end, head, tail))
 
-    def complain(self, code: str, message: str, node: Node, hint: str | None = None) -> None:
-        span = span_of(self.text, node.start_byte, node.end_byte)
-        self.diagnostics.append(Diagnostic(severity=Severity.ERROR, code=code, message=message, hint=hint, span=span))
+    def blank_node(self, node: Node) -> bool:
+        self.blank(node.start_byte, node.end_byte)
+        return False
 
-    def unsupported(self, node: Node) -> bool:
-        self.diagnostics.append(unsupported(self.text, node, *_UNSUPPORTED[node.type]))
+    def complain(self, message: str, node: Node, start: int | None = None) -> None:
+        span = span_of(self.text, node.start_byte if start is None else start, node.end_byte)
+        self.diagnostics.append(Diagnostic(severity=Severity.ERROR, code="SYNTAX_ERROR", message=message, span=span))
+
+    def refuse(self, node: Node, why: tuple[str, str] | None = None) -> bool:
+        self.diagnostics.append(unsupported(self.text, node, *(why or _UNSUPPORTED[node.type])))
         return False
 
     def syntax_error(self, node: Node) -> bool:
         """Only the first place where the parser lost its way is worth telling."""
-        if _is_type_keyword(node):
-            return False
-        if self.diagnostics:
+        if _is_type_keyword(node) or self.diagnostics:
             return False
         lost = self.text[node.start_byte : node.end_byte]
         word = lost.split(maxsplit=1)
         shown = word[0][:20].decode("utf-8", "replace") if word else "end of input"
         if shown in _BEGINNINGS and node.end_byte >= len(self.text.rstrip()) and len(lost.strip().splitlines()) == 1:
-            span = span_of(self.text, node.end_byte, node.end_byte)
-            self.diagnostics.append(
-                Diagnostic(severity=Severity.ERROR, code="SYNTAX_ERROR", message="unexpected end of input", span=span)
-            )
+            self.complain("unexpected end of input", node, node.end_byte)
         else:
-            self.complain("SYNTAX_ERROR", f"unexpected {_quote(shown)}", node)
+            self.complain(f"unexpected {_quote(shown)}", node)
         return False
 
     # Types
@@ -195,10 +194,6 @@ class Eraser:
 
     def type_statement(self, node: Node) -> bool:
         self.blank(node.start_byte, self.end_of_type(node), head=";")
-        return False
-
-    def type_parameters(self, node: Node) -> bool:
-        self.blank(node.start_byte, node.end_byte)
         return False
 
     def arrow_function(self, node: Node) -> bool:
@@ -241,8 +236,7 @@ class Eraser:
     def type_assertion(self, node: Node) -> bool:
         types = node.children[0]
         if self.has_line_end(types):
-            self.diagnostics.append(unsupported(self.text, types, *_ANGLE_ASSERTION))
-            return False
+            return self.refuse(types, _ANGLE_ASSERTION)
         return True
 
     # Declarations
@@ -254,15 +248,8 @@ class Eraser:
             return False
         for child in node.children:
             if child.type in ("accessibility_modifier", "override_modifier", "readonly"):
-                self.diagnostics.append(unsupported(self.text, node, *_PARAMETER_PROPERTY))
-                return False
-            if child.type == "?":
-                self.blank(child.start_byte, child.end_byte)
-        return True
-
-    def variable_declarator(self, node: Node) -> bool:
-        self.blank_tokens(node, "!")
-        return True
+                return self.refuse(node, _PARAMETER_PROPERTY)
+        return self.blank_tokens(node, "?")
 
     def member(self, node: Node) -> bool:
         """A field or method of a class: modifiers go, and a field that is only declared goes whole."""
@@ -290,15 +277,11 @@ class Eraser:
         if name.text in _CONTEXTUAL_NAMES:
             self.blank(types.start_byte, types.end_byte, head=";")
 
-    def abstract_class(self, node: Node) -> bool:
-        self.blank_tokens(node, "abstract")
-        return True
-
     def namespace(self, node: Node) -> bool:
         if _has_only_types(node):
             self.blank(node.start_byte, node.end_byte, head=";")
         else:
-            self.unsupported(node)
+            self.refuse(node)
         return False
 
     # Imports and exports
@@ -317,8 +300,7 @@ class Eraser:
     def export_statement(self, node: Node) -> bool:
         kinds = ["type" if _is_type_keyword(child) else child.type for child in node.children]
         if "=" in kinds:
-            self.diagnostics.append(unsupported(self.text, node, *_EXPORT_ASSIGNMENT))
-            return False
+            return self.refuse(node, _EXPORT_ASSIGNMENT)
         declared = node.child_by_field_name("declaration") or node.child_by_field_name("value")
         if "type" in kinds or "namespace" in kinds or (declared is not None and self.is_type_only(declared)):
             self.blank(node.start_byte, node.end_byte, head=";")
@@ -330,10 +312,11 @@ class Eraser:
 
     # Looking around
 
-    def blank_tokens(self, node: Node, *tokens: str) -> None:
+    def blank_tokens(self, node: Node, *tokens: str) -> bool:
         for child in node.children:
             if child.type in tokens and not child.is_named:
-                self.blank(child.start_byte, child.end_byte)
+                self.blank_node(child)
+        return True
 
     def has_line_end(self, node: Node) -> bool:
         return self.breaks_line(node.start_byte, node.end_byte)

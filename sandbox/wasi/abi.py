@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Callable, Sequence
-from typing import Final, ParamSpec, Protocol
+from typing import Final, Protocol
 
 from sandbox.engine.memory import MemoryFault
 from sandbox.filesystem.errnos import EFAULT, VfsError
@@ -118,16 +118,13 @@ class Host(Protocol):
     def stdin_read(self, n: int, /) -> bytes: ...
 
 
-P = ParamSpec("P")
-
-
-def answering(call: Callable[P, int]) -> Callable[P, int]:
+def answering(call: Callable[..., int]) -> Callable[..., int]:
     """Turns a refused filesystem operation or a bad address into the errno a guest gets. Everything else passes through."""
 
     @functools.wraps(call)
-    def answer(*args: P.args, **kwargs: P.kwargs) -> int:
+    def answer(*args: int) -> int:
         try:
-            return call(*args, **kwargs)
+            return call(*args)
         except VfsError as error:
             return error.errno
         except MemoryFault:

@@ -7,7 +7,6 @@ byte is read. All decisions about names are the filesystem's; this file only tra
 
 from __future__ import annotations
 
-from sandbox.engine.memory import MemoryFault
 from sandbox.filesystem.descriptors import (
     DESCRIPTORS_MAX,
     DEVICE,
@@ -25,7 +24,6 @@ from sandbox.filesystem.descriptors import (
 from sandbox.filesystem.errnos import (
     EBADF,
     EEXIST,
-    EFAULT,
     EINVAL,
     EISDIR,
     ELOOP,
@@ -69,15 +67,10 @@ class PathCalls(FileCalls):
             raise VfsError(ENAMETOOLONG)
         return decode_path(self.memory.read(address & U32, length))
 
+    @answering
     def path_filestat_get(self, fd: int, flags: int, path: int, path_len: int, out: int) -> int:
-        try:
-            vfs = self.vfs
-            ino = vfs.lookup(self._folder(fd), self._path(path, path_len), bool(flags & LOOKUP_FOLLOW))
-            self.put_filestat(out, ino, vfs.nodes[ino])
-        except VfsError as error:
-            return error.errno
-        except MemoryFault:
-            return EFAULT
+        ino = self.vfs.lookup(self._folder(fd), self._path(path, path_len), bool(flags & LOOKUP_FOLLOW))
+        self.put_filestat(out, ino, self.vfs.nodes[ino])
         return SUCCESS
 
     @answering

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sandbox.engine.memory import MemoryFault
 from sandbox.filesystem.descriptors import FILE, FOLDER, RIGHT_READ, RIGHT_WRITE
-from sandbox.filesystem.errnos import EBADF, EFAULT, EINVAL, ENOTSOCK, ENOTSUP, SUCCESS
+from sandbox.filesystem.errnos import EBADF, EINVAL, ENOTSOCK, ENOTSUP, SUCCESS
 from sandbox.wasi.abi import (
     CHUNK_BYTES_MAX,
     EVENT,
@@ -79,6 +78,7 @@ class Wasi(PathCalls):
             text += len(string) + 1
         return SUCCESS
 
+    @answering
     def clock_time_get(self, clock: int, precision: int, out: int) -> int:
         if clock == _MONOTONIC:
             now = self.host.now_monotonic_ns()
@@ -88,10 +88,7 @@ class Wasi(PathCalls):
             now = self.host.cpu_time_ns()
         else:
             return EINVAL
-        try:
-            self.memory.put_u64(out & U32, now & U64)
-        except MemoryFault:
-            return EFAULT
+        self.memory.put_u64(out & U32, now & U64)
         return SUCCESS
 
     @answering
@@ -101,21 +98,19 @@ class Wasi(PathCalls):
         self.memory.put_u64(out & U32, 1)
         return SUCCESS
 
+    @answering
     def random_get(self, out: int, length: int) -> int:
         out, length = out & U32, length & U32
         memory, host = self.memory, self.host
-        try:
-            if length <= CHUNK_BYTES_MAX:
-                memory.write(out, host.random(length))
-                return SUCCESS
-            memory.view(out, length)
-            for chunk, start in enumerate(range(0, length, CHUNK_BYTES_MAX), 1):
-                memory.write(out + start, host.random(min(CHUNK_BYTES_MAX, length - start)))
-                if chunk % _CHUNKS_BETWEEN_CHECKS == 0:
-                    # THREAT[TM-LIM-HOSTCALL]: long fills must notice a deadline; to wait for the past returns or stops the guest.
-                    host.wait_until(0)
-        except MemoryFault:
-            return EFAULT
+        if length <= CHUNK_BYTES_MAX:
+            memory.write(out, host.random(length))
+            return SUCCESS
+        memory.view(out, length)
+        for chunk, start in enumerate(range(0, length, CHUNK_BYTES_MAX), 1):
+            memory.write(out + start, host.random(min(CHUNK_BYTES_MAX, length - start)))
+            if chunk % _CHUNKS_BETWEEN_CHECKS == 0:
+                # THREAT[TM-LIM-HOSTCALL]: long fills must notice a deadline; to wait for the past returns or stops the guest.
+                host.wait_until(0)
         return SUCCESS
 
     def sched_yield(self) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -163,3 +165,76 @@ def test_forked_process_has_threads_of_its_own() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def _see_affinity() -> list[list[int]]:
+    """Of the function's thread, a thread and a process that it starts."""
+    seen = [sorted(os.sched_getaffinity(0))]
+    thread = threading.Thread(target=lambda: seen.append(sorted(os.sched_getaffinity(0))))
+    thread.start()
+    thread.join()
+    told = subprocess.run([sys.executable, "-c", "import os; print(*os.sched_getaffinity(0))"], capture_output=True, check=True)
+    return [*seen, sorted(map(int, told.stdout.split()))]
+
+
+@pytest.fixture
+def binding(monkeypatch: pytest.MonkeyPatch) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two processors")
+    monkeypatch.setattr(call_threads._placement, "choose", lambda: True)
+
+
+@pytest.mark.usefixtures("binding")
+def test_function_and_what_it_starts_run_anywhere_and_only_waiting_threads_are_bound(new_box: NewBox) -> None:
+    box, free, ids = new_box(), sorted(os.sched_getaffinity(0)), set()
+
+    async def see_later() -> list[list[int]]:
+        return _see_affinity()
+
+    def quick() -> list[int]:
+        ids.add(threading.get_native_id())
+        return sorted(os.sched_getaffinity(0))
+
+    box.registry.register(Capability(name="see"), _see_affinity)
+    box.registry.register(Capability(name="see_later"), see_later)
+    box.registry.register(Capability(name="quick"), quick)
+    assert box.run("[quick() for _ in range(9)] + see() + see_later() + [quick() for _ in range(9)]").result == [free] * 24
+    assert sorted(os.sched_getaffinity(0)) == free
+    assert all(len(os.sched_getaffinity(id_)) == 1 for id_ in ids), "waking another processor costs several times the call"
+
+
+@pytest.mark.usefixtures("binding")
+def test_caller_of_a_long_function_is_not_bound_while_it_waits(new_box: NewBox) -> None:
+    box, caller, free = new_box(), threading.get_native_id(), os.sched_getaffinity(0)
+
+    def see_caller() -> bool:
+        deadline = time.monotonic() + 20
+        while os.sched_getaffinity(caller) != free and time.monotonic() < deadline:
+            time.sleep(0.001)
+        return os.sched_getaffinity(caller) == free
+
+    box.registry.register(Capability(name="see_caller"), see_caller)
+    assert box.run("see_caller()", limits={"wall_ms": 60_000}).result is True
+
+
+def test_threads_are_bound_while_they_are_woken_late_and_tried_unbound_now_and_then() -> None:
+    placement, late, soon = call_threads._Placement(), 70_000, 4_000
+    for woken_ns in (late, late, soon, late, late):
+        assert not placement.choose()
+        placement.learn(woken_ns)
+    assert not placement.choose()
+    placement.learn(late)
+    chosen = [placement.choose() for _ in range(call_threads._BOUND_CALLS + 1)]
+    assert all(chosen[:-2])
+    assert not any(chosen[-2:])
+
+
+@pytest.mark.usefixtures("binding")
+def test_call_thread_that_was_bound_is_free_when_binding_no_longer_pays(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> None:
+    box, ids = new_box(), set[int]()
+    box.registry.register(Capability(name="note"), lambda: ids.add(threading.get_native_id()))
+    box.run("note()")
+    monkeypatch.setattr(call_threads._placement, "choose", lambda: False)
+    box.run("note()")
+    assert len(ids) == 1
+    assert all(os.sched_getaffinity(one) == os.sched_getaffinity(0) for one in ids)
