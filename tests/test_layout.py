@@ -144,6 +144,11 @@ def test_the_glossary_holds() -> None:
                 continue
             for hit in pattern.finditer(re.sub(r"\bTM-[A-Z-]+", "", text)):
                 found.append(f"{name(path)}:{line + text[: hit.start()].count(chr(10))}: {hit.group()}")
+    for page in [ROOT / "README.md", ROOT / "LIMITATIONS.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")]:
+        if page.name == "glossary.md":
+            continue
+        prose = re.sub(r"`[^`\n]*`|\([^)\n]*\)", lambda code: " " * len(code[0]), page.read_text("utf-8"))
+        found += [f"{name(page)}:{prose[: hit.start()].count(chr(10)) + 1}: {hit.group()}" for hit in pattern.finditer(prose)]
     assert not found, f"{len(found)} places use words that docs/glossary.md replaces:\n" + "\n".join(found[:80])
 
 

@@ -64,6 +64,20 @@ static int copy_link(tool *t, const char *from, const char *to) {
     return symlink(target, to) < 0 ? tool_fail_errno(t, 1, "cannot create symbolic link %s", tool_quote(t, to)) : 0;
 }
 
+/* Makes to a link to the copy of the same file; 0 if there is none yet, and to will be that copy. */
+static int copy_as_link(tool *t, const char *to, const struct stat *st, const copy_options *o) {
+    if (!o->linked || st->st_nlink < 2 || !S_ISREG(st->st_mode)) return 0;
+    for (const copied *c = *o->linked; c; c = c->next)
+        if (c->ino == st->st_ino && c->dev == st->st_dev) {
+            unlink(to);
+            return link(c->to, to) == 0;
+        }
+    copied *c = tool_alloc(t, sizeof *c);
+    *c = (copied){.next = *o->linked, .ino = st->st_ino, .dev = st->st_dev, .to = tool_strdup(t, to)};
+    *o->linked = c;
+    return 0;
+}
+
 /* Whether directory dir is to itself or lies inside it. */
 static int inside(tool *t, const char *dir, const char *to) {
     char *a = path_real(t, dir, 0), *b = path_real(t, to, 2);
@@ -155,6 +169,7 @@ int copy_path(tool *t, const char *from, const char *to, const copy_options *o, 
                    ? tool_fail_errno(t, 1, "cannot create symbolic link %s to %s", tool_quote(t, to), tool_quote(t, from))
                    : 0;
     }
+    if (copy_as_link(t, to, &st, o)) return 0;
     return S_ISLNK(st.st_mode) ? copy_link(t, from, to) : copy_bytes(t, from, to, &st, o);
 }
 

@@ -3,11 +3,20 @@
 #define HATCH_COPYING_H
 #include "files.h"
 
+/* Where a file with several names was copied to: its other names become links to that. */
+typedef struct copied {
+    struct copied *next;
+    ino_t ino;
+    dev_t dev;
+    const char *to;
+} copied;
+
 typedef struct {
     int recursive, preserve, keep_links, follow_args, no_clobber, update, force, verbose, ask, link, symlink, remove_destination;
     int plain_mode, attributes_only;                /* a new file gets the usual mode; no bytes are copied */
     int backup;                                     /* 0 none, 1 simple ~, 2 numbered */
     const char *suffix;
+    copied **linked;                                /* files with several names so far; NULL: each name is a file of its own */
     const char *whole, *into;                       /* a directory that is being copied into itself, and its copy */
     struct stat copy;                               /* of into */
 } copy_options;

@@ -62,13 +62,14 @@ int tool_cp(tool *t, int argc, char **argv) {
         {"strip-trailing-slashes", 0, '6'}, {"one-file-system", 0, 'x'}, {"copy-contents", 0, '6'},
         {"attributes-only", 0, '7'}, {"context", 2, '6'}, {0, 0, 0}};
     copy_options k = {0};
+    copied *linked = NULL;
     const char *dir = NULL;
     int plain = 0, parents = 0, c, deref = 0;
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "abdfHilLnpPrRsS:t:TuvxZ", longs)) != -1;) switch (c) {
-        case 'a': k.recursive = k.preserve = k.keep_links = 1; break;
+        case 'a': k.recursive = k.preserve = k.keep_links = 1; k.linked = &linked; break;
         case 'b': k.backup = 1; break;
-        case 'd': k.keep_links = 1; break;
+        case 'd': k.keep_links = 1; k.linked = &linked; break;
         case 'f': k.force = 1; break;
         case 'H': k.follow_args = 1; break;
         case 'i': k.ask = 1; k.no_clobber = 0; break;

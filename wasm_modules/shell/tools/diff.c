@@ -176,6 +176,21 @@ static int diff_directories(diff_state *s, const char *a, const char *b, int dep
     return status;
 }
 
+/* A name in a title: as C writes it, between quotes, if it has a blank or something that needs a backslash. */
+static const char *title_name(tool *t, const char *name) {
+    buffer b = {.t = t};
+    if (!name[strcspn(name, " \"\\\a\b\f\n\r\t\v")]) return name;
+    buffer_putc(&b, '"');
+    for (; *name; name++) {
+        static const char from[] = "\"\\\a\b\f\n\r\t\v", to[] = "\"\\abfnrtv";
+        const char *at = strchr(from, *name);
+        if (at) buffer_printf(&b, "\\%c", to[at - from]);
+        else buffer_putc(&b, *name);
+    }
+    buffer_puts(&b, "\"");
+    return b.p;
+}
+
 static int diff_any(diff_state *s, const char *a, const char *b, int depth) {
     struct stat sa, sb;
     if (depth > 300 || tool_too_deep(s->t)) return tool_fail(s->t, 2, "%s: directories nest too deep", a);
@@ -198,7 +213,8 @@ static int diff_any(diff_state *s, const char *a, const char *b, int depth) {
         return 1;
     }
     char *title = NULL;
-    if (depth && !s->brief) title = tool_format(s->t, "diff%s %s %s\n", s->options.n ? s->options.p : "", a, b);
+    if (depth && !s->brief) title = tool_format(s->t, "diff%s %s %s\n", s->options.n ? s->options.p : "",
+        title_name(s->t, a), title_name(s->t, b));
     return diff_files(s, a, b, title);
 }
 

@@ -55,7 +55,7 @@ static int digest_file(tool *t, const sum_state *s, const char *path, char *hex)
     return failed < 0 ? tool_fail(t, -1, "%s: read error", path) : 0;
 }
 
-/* "HEX  name" or "LABEL (name) = HEX"; of cksum -c, any label, and s becomes of its kind. */
+/* "HEX  name", with one blank too, or "LABEL (name) = HEX"; of cksum -c, any label, and s becomes of its kind. */
 static int parse_line(sum_state *s, char *line, char **hex, char **name) {
     size_t n = strspn(line, "0123456789abcdefABCDEF");
     for (int i = 0; s->any_kind && i < KINDS; i++) {
@@ -65,10 +65,10 @@ static int parse_line(sum_state *s, char *line, char **hex, char **name) {
         s->label = kinds[i].label;
         s->digits = kinds[i].digits;
     }
-    if (!s->any_kind && n == s->digits && line[n] == ' ' && (line[n + 1] == ' ' || line[n + 1] == '*')) {
+    if (!s->any_kind && n == s->digits && line[n] == ' ' && line[n + 1]) {
         *hex = line;
         line[n] = '\0';
-        *name = line + n + 2;
+        *name = line + n + 1 + (line[n + 1] == ' ' || line[n + 1] == '*');
         return 0;
     }
     size_t k = strlen(s->label);

@@ -28,6 +28,7 @@ typedef struct {
     int copy_links;                   /* --hard-dereference: each name of a file with its content */
     int show_changed;                 /* list names as they would be extracted */
     size_t record_bytes;              /* the archive is filled up to a multiple */
+    struct dated_directory { struct dated_directory *next; const char *path; struct timespec time; } *dated;
     const char *file, *dir, **exclude, *transform, *top;   /* top: everything is extracted below it */
     int exclude_n;
     const char *owner, *group, *set_mode;

@@ -97,6 +97,13 @@ static int compare_member(tar_state *s, const tar_member *m) {
     return changed;
 }
 
+/* A directory gets its time when everything below it is there. */
+static void date_later(tar_state *s, const char *path, struct timespec time) {
+    struct dated_directory *d = tool_alloc(s->t, sizeof *d);
+    *d = (struct dated_directory){.next = s->dated, .path = path, .time = time};
+    s->dated = d;
+}
+
 static int extract_member(
     tar_state *s, const tar_header *h, const char *name, const char *aim, const char *content, unsigned long long size) {
     tool *t = s->t;
@@ -117,6 +124,7 @@ static int extract_member(
     if (h->type == '5') {
         if (mkdir(path, 0777) < 0 && errno != EEXIST) return tool_fail_errno(t, 2, "%s: Cannot mkdir", name);
         modes_set(path, bits & ~modes_umask_get());
+        if (!s->touch) date_later(s, path, times[1]);
         return 0;
     }
     if (path_lstat(path, &st) == 0) {
@@ -164,6 +172,8 @@ int tar_read(tar_state *s) {
         if (r > status) status = r;
         if (io_failed(s->t->out)) return 2;
     }
+    for (const struct dated_directory *d = s->dated; d; d = d->next)
+        utimensat(AT_FDCWD, d->path, (struct timespec[]){d->time, d->time}, 0);
     if (more == -1) return tar_failed(s);
     if (more < 0) return 2;
     for (int i = 0, warned = 0; i < s->name_n; i++) {
