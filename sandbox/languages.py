@@ -59,6 +59,8 @@ def _place_python(cwd: str | None, env: Sequence[tuple[str, str]], words: Sequen
     lines = [f"__import__('os').chdir({cwd!r})"] if cwd else []
     lines += [f"__import__('os').environ.update({dict(env)!r})"] if env else []
     lines += [f"__import__('sys').argv[:] = {list(words)!a}"] if len(words) > 1 or is_file else []
+    folder = words[0].rpartition("/")[0] if is_file else ""
+    lines += [f"__import__('sys').path.insert(0, __import__('os').path.abspath({folder!r}))"] if folder else []
     return "\n".join(lines)
 
 
@@ -121,6 +123,8 @@ LANGUAGES: Final[dict[Language, LanguageFacts]] = {
         place=_place_javascript,
         reserved=_JAVASCRIPT_KEYWORDS,
         ending="\nvoid 0",
+        interpreters=("tsx", "ts-node"),
+        code_flag="-e",
     ),
     Language.SHELL: LanguageFacts(
         spellings=("shell", "bash", "sh"),

@@ -141,7 +141,8 @@ class Display(msgspec.Struct, frozen=True):
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`stdin`, `filename` and `env` are ours. `env` is put into the environment before the run."""
+    """`stdin`, `filename`, `env` and `starts` are ours. `env` is put into the environment before the run. `starts` are the
+    languages of programs that it may start (`python3 x.py` in a script); None: every one."""
 
     session_id: str
     language: Language
@@ -154,6 +155,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     stdin: str = ""
     filename: str | None = None
     env: dict[str, str] = {}
+    starts: list[Language] | None = None
 
 
 class RunResult(ResultView, msgspec.Struct, frozen=True, kw_only=True):

@@ -74,6 +74,11 @@ class Gate:
         """Whether `require` would pass, for what is asked thousands of times at once: not logged, not counted."""
         return is_permitted(self._folded.decide(event, self.policy.attributes(event, {}, arguments)))
 
+    def permits_alike(self, event: str, arguments: Mapping[str, Any], like: Decision) -> bool:
+        """Whether it is permitted with the limits, rates and hooks of another decision, without an approver. Not logged."""
+        found = self._folded.decide(event, self.policy.attributes(event, {}, arguments))
+        return is_permitted(found) and (found.limits, found.rates, found.hooks) == (like.limits, like.rates, like.hooks)
+
     def require(self, event: str, arguments: Mapping[str, Any], operation: str = "") -> Decision:
         """The decision, if it permits without asking; what would need an approval here is refused. Goes to the audit, too.
         `operation` says what is done where the event alone does not: a deletion is an `fs.write` as well."""

@@ -32,7 +32,7 @@ class Programs:
 
     async def run(self, turn: Turn, decision: Decision, worker: Worker) -> RunOutcome:
         session = turn.live.record
-        request = make_request(session, turn.body, lowered(session.limits, decision))
+        request = make_request(session, turn.body, lowered(session.limits, decision), turn.find_startable(decision))
         base = await self._persistence.find_base(turn.live) if session.durable else None
         on_output = await self._choose_output(turn, decision)
         with step("sandbox.run", language=turn.language.value):

@@ -24,7 +24,8 @@ from gateway.stores.changes import AppendAudit
 from gateway.telemetry import step
 from policy import Decision, PolicyError
 from sandbox.errors import RequestError, SetupError
-from sandbox.wire import Diagnostic, ErrorObject, Language, RunRequest, RunStatus, SessionLimits
+from sandbox.languages import LANGUAGES
+from sandbox.wire import MAX_CODE_BYTES, Diagnostic, ErrorObject, Language, RunRequest, RunStatus, SessionLimits
 from sandbox.workers.interface import FileChanges
 
 
@@ -87,6 +88,15 @@ class Turn:
     def ask_policy(self, code: str) -> Decision:
         """What the policy says about running `code` here."""
         return self.gate.decide("run", {"language": language_name(self.language), "bytes": measure(code)})
+
+    def find_startable(self, decision: Decision) -> list[Language]:
+        """THREAT[TM-POL-START]: the languages in which this program may start others: those whose programs, of any size, the
+        policy permits on the terms of this one. Rates, limits, hooks and approvals are not looked at again for each."""
+        return [
+            language
+            for language in LANGUAGES
+            if self.gate.permits_alike("run", {"language": language_name(language), "bytes": MAX_CODE_BYTES}, decision)
+        ]
 
     def decide(self) -> Decision:
         """May this program be run here, and how? A refusal is audited now, anything else with the run."""
@@ -207,8 +217,9 @@ def new_record(principal: Principal, session: Session, body: RunBody, run_id: st
     )
 
 
-def make_request(session: Session, body: RunBody, limits: SessionLimits) -> RunRequest:
-    """What the worker is asked. The policy's limits are the ceiling; the request may lower them."""
+def make_request(session: Session, body: RunBody, limits: SessionLimits, starts: list[Language]) -> RunRequest:
+    """What the worker is asked. The policy's limits are the ceiling; the request may lower them. `starts`: the languages in
+    which the program may start others."""
     asked = body.limits or limits
     lowest = SessionLimits(**{name: min(getattr(asked, name), getattr(limits, name)) for name in SessionLimits.__struct_fields__})
     return RunRequest(
@@ -223,4 +234,5 @@ def make_request(session: Session, body: RunBody, limits: SessionLimits) -> RunR
         stdin=body.stdin,
         filename=body.filename,
         env=body.env,
+        starts=starts,
     )

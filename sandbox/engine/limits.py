@@ -11,11 +11,14 @@ The wall clock is monotonic; `cpu_ms` is the CPU clock of the guest's thread. Me
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+
+import msgspec
 
 from sandbox.engine.wasmtime import Engine
 from sandbox.errors import RequestError, Stop
@@ -55,6 +58,7 @@ class Run:
     around_waits: Callable[[], AbstractContextManager[object]] = nullcontext
     """Entered while the guest waits for time to pass or for an answer: such a guest is not counted as computing."""
     _cancelled = False
+    _nested: Run | None = None
     _woken: threading.Event | None = None  # made late: most runs never wait
     _took_ns: tuple[int, int] | None = None
 
@@ -71,12 +75,40 @@ class Run:
     def cancel(self) -> None:
         """From any thread."""
         self._cancelled = True
+        nested = self._nested
+        if nested is not None:
+            nested.cancel()
         self.wake()
         ticker.hurry()
 
     @property
     def is_cancelled(self) -> bool:
         return self._cancelled
+
+    def limits_left(self) -> SessionLimits:
+        """What a program that this one starts may use. Memory is each guest's own."""
+        now_ns, cpu_ns = time.monotonic_ns(), time.thread_time_ns()
+        return msgspec.structs.replace(
+            self.limits,
+            wall_ms=max(1, (self._wall_end_ns - now_ns) // 1_000_000),
+            cpu_ms=max(1, (self._cpu_end_ns - cpu_ns) // 1_000_000),
+        )
+
+    @contextlib.contextmanager
+    def nest(self, run: Run) -> Iterator[Run]:
+        """While `run` computes on this thread, for a program that this run's guest started and waits for on another."""
+        self._nested, self._due_ns = run, self._wall_end_ns
+        if self._cancelled:
+            run.cancel()
+        try:
+            yield run
+        finally:
+            self._nested = None
+            self.calls_started = run.calls_started
+            spent_ns = time.thread_time_ns() - run._cpu_started_ns
+            self._cpu_started_ns -= spent_ns
+            self._cpu_end_ns -= spent_ns
+            self._due_ns = time.monotonic_ns()
 
     def seconds_left(self) -> float:
         """Until the wall clock ends the run."""

@@ -64,6 +64,11 @@ class World:
         self._read = 0
         self._ahead_ns = ahead_ns
 
+    @property
+    def read_bytes(self) -> int:
+        """How much of its standard input the program has read."""
+        return self._read
+
     def now_realtime_ns(self) -> int:
         return self._note(time.time_ns())
 

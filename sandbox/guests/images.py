@@ -62,6 +62,7 @@ _PRELUDE_MODULES = (
     "absent",
     "capabilities",
     "loop",
+    "processes",
     "displays",
     "failures",
     "turn",

@@ -33,6 +33,7 @@ from sandbox.guests.images import Images, Progress, images
 from sandbox.guests.state import GuestState, SessionState
 from sandbox.guests.tape import Tape
 from sandbox.languages import GUEST_OF
+from sandbox.sessions.nested_programs import NestedPrograms
 from sandbox.sessions.outcome import Outcome, add_hint, first_error, judge_status, read_outcome, trust_code
 from sandbox.sessions.request_checks import CodeRefused, check_request, stdin_bytes
 from sandbox.wasi.wasi import GuestExit
@@ -56,7 +57,7 @@ from sandbox.wire import (
 )
 
 _TYPESCRIPT = Language.TYPESCRIPT
-_DONE, _CALL, _NAMES, _ERASE = b"DCNE"
+_DONE, _CALL, _NAMES, _ERASE, _START = b"DCNEX"
 _OVERFLOW_HINT = "nest calls and data less deeply: this stack has one size, whatever limits.max_stack_depth is"
 OnOutput = Callable[[int, bytes], None]
 _running: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar("hatchway_running", default=())
@@ -229,7 +230,7 @@ class Session:
     ) -> RunResult:
         calls, name, tools = Calls(self.registry, run), guest.image.name, self.registry.names()
         reported: list[bytes] = []
-        answer = self._answer_guest(calls, run, reported)
+        answer = self._answer_guest(calls, run, reported, self._nest(request, run, calls, tape))
         error, status, outcome, code = None, None, Outcome(), request.code
         found: list[Diagnostic] = []
         try:
@@ -270,7 +271,24 @@ class Session:
             else failure(error, status=status, **done)
         )
 
-    def _answer_guest(self, calls: Calls, run: Run, reported: list[bytes]) -> Callable[[int, bytes], bytes]:
+    def _nest(self, request: RunRequest, run: Run, calls: Calls, tape: Tape | None) -> NestedPrograms:
+        return NestedPrograms(
+            permitted=request.starts,
+            images=self._images,
+            vfs=self.vfs,
+            registry=self.registry,
+            run=run,
+            calls=calls,
+            tape=tape,
+            make_answer=self._answer_guest,
+            erase=self._erase,
+            ahead_ns=self._ahead_ns,
+            is_metered=self.metered,
+        )
+
+    def _answer_guest(
+        self, calls: Calls, run: Run, reported: list[bytes], nested: NestedPrograms
+    ) -> Callable[[int, bytes], bytes]:
         """What answers the guest's messages during one turn; its report is put into `reported`."""
 
         def answer(opcode: int, body: bytes) -> bytes:
@@ -285,6 +303,8 @@ class Session:
                 return _encode(self.registry.names())
             if opcode == _ERASE:
                 return self._erase_module(body, run)
+            if opcode == _START:
+                return nested.start(body)
             raise Trap("the guest sent an unknown message")
 
         return answer

@@ -44,6 +44,7 @@ class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     free_bytes: int
     events: list[Event]
     pending: bytes | None
+    starts: list[Language] | None = None
 
     @classmethod
     def of(cls, session: Session, request: RunRequest, tape: Tape) -> Journal:
@@ -58,6 +59,7 @@ class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
             free_bytes=tape.free_bytes,
             events=tape.events,
             pending=tape.pending,
+            starts=request.starts,
         )
 
     def check(self) -> None:
@@ -90,6 +92,7 @@ class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
             validate_only=False,
             stdin=self.stdin.decode("utf-8", "surrogateescape"),
             limits=limits,
+            starts=self.starts,
         )
 
 

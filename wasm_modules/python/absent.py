@@ -13,7 +13,6 @@ import posix
 import queue
 import socket
 import stat
-import subprocess
 import sys
 import threading
 import time
@@ -320,7 +319,6 @@ def install():
     socket.getaddrinfo = socket.gethostbyname = socket.socket.__init__ = no_network
     urllib.request.UnknownHandler.unknown_open = open_unknown
     os._exit = posix._exit = leave
-    os.system = os.popen = subprocess.Popen.__init__ = no_processes
     os.pipe = no_pipes
     os.getuid = os.geteuid = os.getgid = os.getegid = identify
     sys.executable = "/usr/bin/python3"

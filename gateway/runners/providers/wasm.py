@@ -304,6 +304,7 @@ def _request(language: Language, code: str, stdin: str = "", filename: str | Non
         validate_only=False,
         stdin=stdin,
         filename=filename,
+        starts=[],  # THREAT[TM-POL-START]: the policy was asked about this language
     )
 
 

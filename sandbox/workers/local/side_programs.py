@@ -196,6 +196,7 @@ def _request(aside: Aside, language: Language) -> RunRequest:
         stdin=aside.stdin.decode("utf-8", "replace"),
         filename=aside.filename or None,
         env=aside.env,
+        starts=[],  # THREAT[TM-HOOK-001]: a judge starts nothing that the session has prepared
     )
 
 

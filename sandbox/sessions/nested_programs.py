@@ -1,0 +1,183 @@
+"""Programs that a program starts: `python3 x.py` in a shell script, `subprocess.run` in Python.
+
+How: each runs in a fresh guest of its language, on the session's files, to its end, while the guest that started it waits in a
+host call. It runs on a thread of its own, because a stack with a guest on it has no room for another.
+
+Rules: it is part of the run around it: what is left of its time, CPU and calls bounds it, what it uses is charged to the run, and
+a limit that ends it ends the whole run, which is undone. It leaves nothing but files and output. On tape its inputs are the
+run's: it is run again when the run is replayed. Programs nest a few levels deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import msgspec
+
+from sandbox.capabilities.registry import Calls, Registry
+from sandbox.engine import stacks
+from sandbox.engine.limits import Run
+from sandbox.engine.wasmtime import Trap
+from sandbox.errors import RequestError, Stop
+from sandbox.filesystem.errnos import VfsError
+from sandbox.filesystem.vfs import Vfs
+from sandbox.guests.guest import Guest
+from sandbox.guests.host_inputs import World
+from sandbox.guests.images import Images
+from sandbox.guests.tape import Tape
+from sandbox.languages import GUEST_OF, LANGUAGES, NAME_OF, Language
+from sandbox.sessions.command_lines import CannotStart, Program, parse
+from sandbox.sessions.outcome import read_outcome
+from sandbox.wasi.wasi import GuestExit
+from sandbox.wire import MAX_CODE_BYTES
+
+DEPTH_MAX: Final = 4
+_OUTPUT_MAX_BYTES: Final = 64 << 20
+_FIELDS_MAX: Final = 20_000
+_CALL: Final = ord("C")
+_TRAPPED: Final = 134
+_encode = msgspec.json.Encoder().encode
+
+Answer = Callable[[int, bytes], bytes]
+MakeAnswer = Callable[[Calls, Run, list[bytes], "NestedPrograms"], Answer]
+Erase = Callable[[str, str, Run], tuple[str, object]]
+
+
+class _Command(msgspec.Struct, frozen=True):
+    argv: list[str]
+    cwd: str
+    env: list[tuple[str, str]]
+    stdin: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NestedPrograms:
+    """Those of one run, or of one of its programs. THREAT[TM-POL-START]: `permitted` are the languages in which it may start
+    any; None: all."""
+
+    permitted: list[Language] | None
+    images: Images
+    vfs: Vfs
+    registry: Registry
+    run: Run
+    calls: Calls
+    tape: Tape | None
+    make_answer: MakeAnswer
+    erase: Erase
+    ahead_ns: int
+    is_metered: bool
+    depth: int = 0
+
+    def start(self, body: bytes) -> bytes:
+        """The message `X` (ABI.md): runs a command line and answers with its exit status, how much it read, and its output."""
+        try:
+            command = _decode(body)
+        except (ValueError, IndexError) as error:
+            raise Trap(f"a malformed command: {error}") from None
+        try:
+            if self.depth >= DEPTH_MAX:
+                raise CannotStart(126, f"{command.argv[0][:80]}: programs start programs more than {DEPTH_MAX} deep")
+            program = parse(command.argv, command.stdin, lambda path: self._read(command.cwd, path))
+            if self.permitted is not None and program.language not in self.permitted:
+                raise CannotStart(126, f"{command.argv[0][:80]}: programs in {NAME_OF[program.language]} may not be started here")
+            return stacks.on_large_stack(lambda: self._run(program, command))
+        except CannotStart as refused:
+            return _reply(refused.exit_code, 0, b"", f"{refused}\n".encode())
+        except RequestError as refused:
+            return _reply(1, 0, b"", f"{refused}\n".encode())
+        except Stop:
+            self.run.check()  # says it with the run's own limits
+            raise
+
+    def _read(self, cwd: str, path: str) -> bytes | None:
+        try:
+            place = path if path.startswith("/") else f"{cwd}/{path}"
+            return self.vfs.read_file(place) if self.vfs.stat(place).size_bytes <= MAX_CODE_BYTES else None
+        except VfsError:
+            return None
+
+    def _run(self, program: Program, command: _Command) -> bytes:
+        limits = msgspec.structs.replace(self.run.limits_left(), max_stdout_bytes=_OUTPUT_MAX_BYTES)
+        stdin = b"" if program.reads_code else command.stdin
+        with self.run.nest(Run(limits)) as run:
+            calls = Calls(self.registry, run)
+            run.calls_started = self.run.calls_started
+            image = self.images.get(GUEST_OF[program.language], metered=self.is_metered)
+            guest = Guest(image, self.vfs)
+            try:
+                exit_code, read = self._take_turns(guest, program, command, stdin, run, calls)
+            finally:
+                guest.close()
+                self.calls.records.extend(calls.records)
+        return _reply(exit_code, len(command.stdin) if program.reads_code else read, *map(bytes, run.output))
+
+    def _take_turns(
+        self, guest: Guest, program: Program, command: _Command, stdin: bytes, run: Run, calls: Calls
+    ) -> tuple[int, int]:
+        """The exit status, and how much of its input the program read."""
+        code, place = program.code, LANGUAGES[program.language].place
+        if program.language is Language.TYPESCRIPT:
+            code, _ = self.erase(code, program.filename or "<stdin>", run)
+        inner = replace(self, run=run, calls=calls, depth=self.depth + 1)
+        world = self._world(run, b"")
+        seed = world.random(32).hex()
+        first = {"code": place(command.cwd, command.env, program.words, program.filename is not None), "seed": seed}
+        message: dict[str, object] = {"code": code, "stdin": bool(stdin)}
+        if program.filename:
+            message["filename"] = program.filename
+        exit_code = 0
+        for asked, given in ((first, b""), (message, stdin)):
+            asked |= {"max_stack_depth": run.limits.max_stack_depth, "tools": self.registry.names()}
+            reported: list[bytes] = []
+            world = self._world(run, given)
+            answer = self.make_answer(calls, run, reported, inner)
+            if self.tape is not None:
+                answer = self.tape.listen(
+                    answer, lambda opcode, body, reply: calls.recall(body, reply) if opcode == _CALL else None
+                )
+            try:
+                guest.turn(_encode(asked), run, answer, world)
+                outcome = read_outcome(reported)
+                exit_code = outcome.exit_code or (1 if outcome.error is not None else 0)
+                if outcome.error is not None and not run.output[1]:
+                    run.output[1].extend(f"{command.argv[0][:80]}: {outcome.error.message}\n".encode())
+            except GuestExit as left:
+                exit_code = left.code & 255
+            except Trap as trap:
+                run.output[1].extend(f"{command.argv[0][:80]}: the program was ended: {str(trap).splitlines()[-1]}\n".encode())
+                exit_code = _TRAPPED
+            if exit_code:
+                break
+        return exit_code, world.read_bytes
+
+    def _world(self, run: Run, stdin: bytes) -> World:
+        return World(run, stdin, self.ahead_ns) if self.tape is None else self.tape.world(run, stdin, self.ahead_ns)
+
+
+def _decode(body: bytes) -> _Command:
+    """Fields that each end with a NUL: how many words, the words, the folder, how many variables, those as NAME=value; the rest
+    is standard input."""
+    place = 0
+
+    def field() -> str:
+        nonlocal place
+        end = body.index(b"\0", place)
+        text, place = body[place:end].decode("utf-8", "replace"), end + 1
+        return text
+
+    def fields() -> list[str]:
+        count = int(field())
+        if not 0 <= count <= _FIELDS_MAX:
+            raise ValueError("too many words")
+        return [field() for _ in range(count)]
+
+    argv, cwd, env = fields(), field(), fields()
+    if not argv or not cwd.startswith("/"):
+        raise ValueError("no command")
+    return _Command(argv, cwd, [(name, value) for name, _, value in (one.partition("=") for one in env)], body[place:])
+
+
+def _reply(exit_code: int, read_bytes: int, stdout: bytes, stderr: bytes) -> bytes:
+    return b"%d %d %d\n%b%b" % (exit_code, read_bytes, len(stdout), stdout, stderr)
