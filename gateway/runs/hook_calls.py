@@ -40,13 +40,17 @@ class HookCalls:
         principal = Principal(tenant=session.tenant, role="runner", user=ACTOR)
         left: list[FileChanges] = []
 
-        def note(kind: str, subject: str, **told: Any) -> None:
-            record = AppendAudit(at=self._clock_ms(), kind=kind, actor=ACTOR, subject=subject, data=told)
-            self._audit.note(session.tenant, record)
-
         async def answer(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
+            noted: list[AppendAudit] = []
+
+            def note(kind: str, subject: str, **told: Any) -> None:
+                noted.append(AppendAudit(at=self._clock_ms(), kind=kind, actor=ACTOR, subject=subject, data=told))
+
             gate = await self._find_gate(session)
-            context = CallContext(principal=principal, session=session, run_id=None, gate=gate, note=note, left=left)
-            return await self._calls.answering(context)(name, args, kwargs)
+            context = CallContext(principal=principal, session=session, run_id=None, gate=gate, note=note, noted=noted, left=left)
+            try:
+                return await self._calls.answering(context)(name, args, kwargs)
+            finally:
+                self._audit.extend(session.tenant, noted)
 
         return tools, answer, left

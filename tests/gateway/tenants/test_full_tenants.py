@@ -63,7 +63,7 @@ def test_tm_store_full_approvals_expire(tmp_path: Path) -> None:
 
 def test_what_was_done_is_answered_also_if_there_is_no_room_to_keep_the_answer(tmp_path: Path) -> None:
     async def test(house: House) -> None:
-        await fill(house, room_bytes=800)
+        await fill(house, room_bytes=1700)
         body = {"id": "s1", **JAVASCRIPT}
         made = await house.ask("POST", "/v1/sessions", body, idempotency_key="k1")
         assert made.status == 201, made.json
