@@ -20,7 +20,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from gateway.audit.buffer import AuditBuffer
 from gateway.audit.verification import AuditLog
@@ -78,9 +78,10 @@ from gateway.stores.expiry import Retention
 from gateway.stores.factory import open_store
 from gateway.stores.store import Store
 from gateway.tenants.tenants import Tenancy, issue_first_token
-from gateway.tenants.vault import MasterKey, Vault, choose_master
+from gateway.tenants.vault import MasterKey, Vault, choose_master, find_keys
 from sandbox.capabilities.registry import Capability
-from sandbox.encoding.sealing import Keys, local_keys
+from sandbox.encoding.sealing import Keys
+from sandbox.errors import SetupError
 from sandbox.workers.interface import Workers
 
 _INTERRUPT_SECONDS: Final = 5.0
@@ -100,6 +101,7 @@ class Settings:
     retention: Retention = field(default_factory=Retention)
     runners: RunnerSettings = field(default_factory=RunnerSettings)
     pods: Path | None = None
+    minting: Literal["operators", "admins"] = "operators"
 
     @classmethod
     def of(cls, configuration: Configuration) -> Settings:
@@ -112,6 +114,7 @@ class Settings:
             retention=read_rules(configuration),
             runners=RunnerSettings.read(configuration),
             pods=Path(configuration.registry_pods) if configuration.registry_pods else None,
+            minting=configuration.token_minting,
         )
 
     def find_pods(self, tenant: str) -> tuple[str, Path] | None:
@@ -150,7 +153,9 @@ class Service:
         self.workspace = GovernedFiles(self.files, self.sessions)
         self.values = Values(store, self.sessions, now)
         self.single_runs = SingleRuns(self.sessions, self.runs, self.workspace, readiness.require)
-        self.tenancy = Tenancy(store, self.policies, self._forget, self.sessions.renew, now, self.listeners)
+        self.tenancy = Tenancy(
+            store, self.policies, self._forget, self.sessions.renew, now, self.listeners, minting=settings.minting
+        )
         self.deployments = Deployments(self.policies, self.catalogue.tools)
         submit = functools.partial(self.session_hooks.submit_prompt, self.sessions)
         self.registry = open_registries(
@@ -251,7 +256,11 @@ class Service:
         except OSError as error:
             raise ConfigurationError(f"cannot make the data folder {folder}: {error.strerror}") from None
         store = await open_store(configuration.database_url or str(folder), own=True)
-        keys = local_keys(folder / "keys")
+        try:
+            keys = await find_keys(folder / "keys", store)
+        except SetupError:
+            await store.close()
+            raise
         equipment = await asyncio.to_thread(load_equipment, configuration.equipment)
         workers = workers or open_workers(configuration)
         await workers.start()

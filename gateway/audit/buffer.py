@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gateway.errors import BadRequest, GatewayError, NotFound, TooLarge, Unavailable
+from gateway.errors import BadRequest, GatewayError, NotFound, StoreUnavailable, TooLarge, Unavailable
 from gateway.shielding import run_to_completion
 from gateway.stores.changes import AppendAudit
 from gateway.stores.store import Store
@@ -95,14 +95,15 @@ class AuditBuffer:
                 async with waiting.writing:
                     await self._flush(tenant, waiting)
             except GatewayError as error:
-                self._put_off(tenant, waiting, str(error))
+                self._put_off(tenant, waiting, error)
 
-    def _put_off(self, tenant: str, waiting: _Waiting, why: str) -> None:
+    def _put_off(self, tenant: str, waiting: _Waiting, why: GatewayError) -> None:
         waiting.pause_s = min(2 * waiting.pause_s, _PAUSE_SECONDS_MAX)
         waiting.due_at = self._clock() + waiting.pause_s
-        if waiting.said != why:
-            waiting.said = why
-            _log.error("audit records of %s cannot be written: %s", tenant, why)
+        if waiting.said != str(why):
+            waiting.said = str(why)
+            if not isinstance(why, StoreUnavailable):  # of which the store's own line tells
+                _log.error("audit records of %s cannot be written: %s", tenant, why)
 
     async def _flush(self, tenant: str, waiting: _Waiting) -> None:
         size = _BATCH

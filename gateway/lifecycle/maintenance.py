@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
 from gateway.clock import SteadyClock
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, StoreUnavailable
 from gateway.lifecycle.crash_recovery import list_resumable, settle_begun, settle_forks, settle_interrupted
 from gateway.lifecycle.metrics import Tally
 from gateway.lifecycle.retention import Upkeep
@@ -114,6 +114,8 @@ class Maintenance:
 def _logged(what: str) -> Iterator[None]:
     try:
         yield
+    except StoreUnavailable:
+        pass  # the store has said so, once
     except GatewayError as error:
         _log.error("%s failed: %s", what, error)
     except Exception:

@@ -69,7 +69,7 @@ def body_of(record: AuditRecord) -> bytes:
 
 def decode(tenant: str, sequence: int, at: int, body: bytes, digest: str) -> AuditRecord:
     """What a row of the audit table says."""
-    columns = {"tenant": tenant, "sequence": sequence, "at": at, "digest": digest}
+    columns: dict[str, Any] = {"tenant": tenant, "sequence": sequence, "at": at, "digest": digest}
     try:
         return msgspec.convert({**msgspec.json.decode(body, type=dict[str, Any]), **columns}, AuditRecord)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

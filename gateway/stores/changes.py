@@ -14,6 +14,7 @@ Does not know: tables, transactions, who may do what.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 import msgspec
@@ -233,3 +234,14 @@ class TrimAudit(Change, frozen=True):
 
     through: int
     at: int
+
+
+_DELETING: Final = (
+    DeleteRecord, DeleteTenant, DeleteSession, DeleteFile, DeleteValue, DeleteSecret, DeleteSnapshot, DeleteEntry,
+    DeleteIdempotency, TrimAudit, AppendAudit,
+)  # fmt: skip
+
+
+def is_deletion(changes: Sequence[Change]) -> bool:
+    """Whether a write only deletes, or only says so: it is made on a full disk too."""
+    return all(isinstance(change, _DELETING) or (isinstance(change, PutValue) and not change.value) for change in changes)

@@ -135,8 +135,7 @@ class Ledger:
                 account.vals += values
 
     def end_something(self, growth: int = 0) -> None:
-        """The write ends or deletes something: so many bytes that were charged, and its audit records, may lead over the tenant's
-        quota. THREAT[TM-STORE-FULL]: a tenant that is full can still be stopped, refused and shut out, and keeps no service from
+        """The write ends or deletes something: that growth, and its audit records, may lead over the tenant's quota. THREAT[TM-STORE-FULL]: a tenant that is full can still be stopped, refused and shut out, and keeps no service from
         starting."""
         self._forgiven += max(0, growth)
         self._ends_something = True

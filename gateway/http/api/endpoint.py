@@ -57,7 +57,7 @@ class Endpoint:
         idempotence: Idempotence | None = None,
         settle: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
-        """`settle` returns when the audit records of a tenant are in its chain: what is acknowledged is written down."""
+        """`settle` returns when the audit records of a tenant are in its chain: what is acknowledged is recorded."""
         self.routes = Routes(operations)
         self._caps, self._telemetry, self._admission = configuration, telemetry, admission
         self._authenticator, self._idempotence, self._settle = authenticator, idempotence, settle
