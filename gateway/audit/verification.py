@@ -56,7 +56,7 @@ class Verifier:
         self._count += 1
         if not _is_as_digested(record):
             is_read = record.kind != UNREADABLE
-            why = "is not what its digest says" if is_read else f"cannot be read: {record.data['problem']}"
+            why = "is not what its digest says" if is_read else f"cannot be read: {record.data.get('problem')}"
             self._find(record.sequence, "changed" if is_read else "unreadable", f"record {record.sequence} {why}")
         last = self._last
         if last is None:

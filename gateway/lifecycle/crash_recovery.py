@@ -64,7 +64,7 @@ async def settle_begun(store: Store, tenant: str, now: int) -> int:
         last = first
     for record in left:
         told = {**{key: record.data.get(key) for key in ("run", _NAMES[record.kind])}, "status": "interrupted"}
-        audit = AppendAudit(at=now, kind=record.kind, actor=record.actor, subject=record.subject, data=told)
+        audit = AppendAudit(at=now, kind=record.kind, actor=record.actor, subject=record.subject, data=told, ends=True)
         await store.write(tenant, [audit])
     return len(left)
 

@@ -220,13 +220,15 @@ class DeleteIdempotency(Change, frozen=True):
 
 
 class AppendAudit(Change, frozen=True):
-    """The store gives it its place in the tenant's chain, in the same transaction."""
+    """The store gives it its place in the tenant's chain, in the same transaction. With `ends` it says how something ended that
+    was begun, and is written whatever the quota."""
 
     at: int
     kind: str
     actor: str = ""
     subject: str = ""
     data: dict[str, Any] = {}
+    ends: bool = False
 
 
 class TrimAudit(Change, frozen=True):

@@ -135,7 +135,8 @@ class Ledger:
                 account.vals += values
 
     def end_something(self, growth: int = 0) -> None:
-        """The write ends or deletes something: that growth, and its audit records, may lead over the tenant's quota. THREAT[TM-STORE-FULL]: a tenant that is full can still be stopped, refused and shut out, and keeps no service from
+        """The write ends or deletes something: that growth, and its audit records, may lead over the tenant's quota.
+        THREAT[TM-STORE-FULL]: a tenant that is full can still be stopped, refused and shut out, and keeps no service from
         starting."""
         self._forgiven += max(0, growth)
         self._ends_something = True
@@ -146,6 +147,7 @@ class Ledger:
         body, digest = audit_chain.link(self.tenant, sequence, head.audit_digest, entry, data_bytes_max=self.limits.audit_bytes)
         self._audits.append((self.tenant, sequence, entry.at, body, digest))
         self._audit_bytes += len(body)
+        self._ends_something = self._ends_something or entry.ends
         self.charge(len(body))
         head.audit_sequence, head.audit_digest = sequence, digest
 
