@@ -84,6 +84,13 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         Literal["required", "best_effort"],
         Meta(description="Whether workers refuse to start where a layer of their jail is not available (see `hatchway doctor`)."),
     ] = "required"
+    token_minting: Annotated[
+        Literal["operators", "admins"],
+        Meta(
+            description="Who makes tokens: operators for their own tenant, or admins only. With `admins` an operator has no "
+            "second identity to approve their own calls with (docs/operations.md)."
+        ),
+    ] = "operators"
     run_slots: Annotated[int, _count("How many programs compute at the same time; 0 is the number of cores.", 0, 4096)] = 0
 
     durable_sessions: Annotated[

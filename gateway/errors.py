@@ -11,6 +11,7 @@ Every code stands in `gateway.codes` with its cause and remedy.
         ├── Internal 500
         ├── Unsupported 501
         ├── Unavailable 503         busy, starting, stopping, a worker died
+        │   └── StoreUnavailable    the database is away
         └── StoreFailed 507         the disk or the database refused; nothing was written
 
 THREAT[TM-HTTP-ORACLE]: another tenant's object is NotFound, with the same words as an absent one: `missing` makes them all.
@@ -94,6 +95,13 @@ class Unsupported(GatewayError):
 class Unavailable(GatewayError):
     status = 503
     retry_after_ms = 1000
+
+
+class StoreUnavailable(Unavailable):
+    """The database cannot be reached now; the store looks for it again by itself."""
+
+    def __init__(self, retry_after_ms: int = 2000) -> None:
+        super().__init__("STORE_UNAVAILABLE", "the store cannot be reached", "try again", retry_after_ms=retry_after_ms)
 
 
 class StoreFailed(GatewayError):

@@ -74,9 +74,10 @@ from gateway.sessions.snapshots import Snapshots
 from gateway.stores.factory import open_store
 from gateway.stores.store import Store
 from gateway.tenants.tenants import Tenancy, issue_first_token
-from gateway.tenants.vault import MasterKey, Vault, choose_master
+from gateway.tenants.vault import MasterKey, Vault, choose_master, find_keys
 from sandbox.capabilities.registry import Capability
-from sandbox.encoding.sealing import Keys, local_keys
+from sandbox.encoding.sealing import Keys
+from sandbox.errors import SetupError
 from sandbox.workers.interface import Workers
 
 _INTERRUPT_SECONDS: Final = 5.0
@@ -116,7 +117,9 @@ class Service:
         self.workspace = GovernedFiles(self.files, self.sessions)
         self.values = Values(store, self.sessions, now)
         self.single_runs = SingleRuns(self.sessions, self.runs, self.workspace, readiness.require)
-        self.tenancy = Tenancy(store, self.policies, self._forget, self.sessions.renew, now, self.listeners)
+        self.tenancy = Tenancy(
+            store, self.policies, self._forget, self.sessions.renew, now, self.listeners, minting=self.configuration.token_minting
+        )
         self.deployments = Deployments(self.policies, self.catalogue.tools)
         submit = functools.partial(self.session_hooks.submit_prompt, self.sessions)
         self.registry = open_registries(
@@ -226,7 +229,11 @@ class Service:
         except OSError as error:
             raise ConfigurationError(f"cannot make the data folder {folder}: {error.strerror}") from None
         store = await open_store(configuration.database_url or str(folder), own=True)
-        keys = local_keys(folder / "keys")
+        try:
+            keys = await find_keys(folder / "keys", store)
+        except SetupError:
+            await store.close()
+            raise
         equipment = await asyncio.to_thread(load_equipment, configuration.equipment)
         workers = workers or open_workers(configuration)
         await workers.start()

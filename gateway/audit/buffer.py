@@ -1,11 +1,12 @@
 """The audit buffer: records of decisions that write nothing else, on their way to the store.
 
 A run, a snapshot, an approval write their audit records together with themselves. A decision about reading a file, or a refusal,
-has no write of its own: its record is buffered here and written with others, a moment later.
+has no write of its own: its record is buffered here and written with others of its tenant, at the latest a moment later.
 
-Rules: nothing is dropped. THREAT[TM-AUDIT-LOSS]: records that cannot be written stay in the buffer; when it is full, an operation
-that needs another record is refused. `close` writes the rest. A failed write is tried again, for each tenant after pauses that
-double; the log says so once for each reason, and when it is over.
+Rules: nothing is dropped, and what is acknowledged is in the chain: who answers a caller awaits `settle` first.
+THREAT[TM-AUDIT-LOSS]: records that cannot be written stay in the buffer; then no answer is given, and when too many wait, an
+operation that needs another record is refused. No tenant can take the whole buffer. `close` writes the rest. A failed write is
+tried again, for each tenant after pauses that double; the log says so once for each reason, and when it is over.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gateway.errors import BadRequest, GatewayError, NotFound, TooLarge, Unavailable
+from gateway.errors import BadRequest, GatewayError, NotFound, StoreUnavailable, TooLarge, Unavailable
+from gateway.shielding import run_to_completion
 from gateway.stores.changes import AppendAudit
 from gateway.stores.store import Store
 
 KEPT_MAX: Final = 10_000
+TENANT_KEPT_MAX: Final = 2_000
 _BATCH: Final = 500
 _PAUSE_SECONDS: Final = 0.05
 _PAUSE_SECONDS_MAX: Final = 30.0
@@ -31,9 +34,13 @@ _log = logging.getLogger("hatchway.audit")
 
 @dataclass(slots=True)
 class _Waiting:
-    """A tenant's records. `said` is the reason that the log gives why they cannot be written."""
+    """A tenant's records, and how many were ever noted and written. `said` is the reason that the log gives why they cannot be
+    written."""
 
     records: list[AppendAudit] = field(default_factory=list)
+    noted: int = 0
+    written: int = 0
+    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
     pause_s: float = _PAUSE_SECONDS
     due_at: float = 0.0
     said: str = ""
@@ -46,13 +53,15 @@ class AuditBuffer:
         self._waiting: dict[str, _Waiting] = defaultdict(_Waiting)
         self._count = 0
         self._task: asyncio.Task[None] | None = None
-        self._writing = asyncio.Lock()
+        self._is_closing = False
 
     def note(self, tenant: str, record: AppendAudit) -> None:
         """Raises `Unavailable` when the buffer is full."""
-        if self._count >= KEPT_MAX:
+        waiting = self._waiting[tenant]
+        if self._count >= KEPT_MAX or len(waiting.records) >= TENANT_KEPT_MAX:
             raise Unavailable("AUDIT_UNAVAILABLE", "the audit log cannot be written", "free space for the store")
-        self._waiting[tenant].records.append(record)
+        waiting.records.append(record)
+        waiting.noted += 1
         self._count += 1
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._write_soon())
@@ -61,52 +70,66 @@ class AuditBuffer:
         for record in records:
             self.note(tenant, record)
 
+    async def settle(self, tenant: str) -> None:
+        """Returns when all that was noted for the tenant until now is in the chain; raises if it cannot be written. What several
+        callers wait for is written together."""
+        if (waiting := self._waiting.get(tenant)) is not None:
+            await run_to_completion(self._settle(tenant, waiting, waiting.noted))
+
+    async def _settle(self, tenant: str, waiting: _Waiting, through: int) -> None:
+        async with waiting.writing:
+            if waiting.written < through:
+                await self._flush(tenant, waiting)
+
     async def _write_soon(self) -> None:
-        while self._count:
+        while self._count and not self._is_closing:
             await asyncio.sleep(_PAUSE_SECONDS)
             await self.flush(only_due=True)
 
     async def flush(self, *, only_due: bool = False) -> None:
         """Write the buffered records, with `only_due` those whose pause is over; what cannot be written stays."""
-        async with self._writing:
-            for tenant, waiting in list(self._waiting.items()):
-                if only_due and waiting.due_at > self._clock():
-                    continue
-                try:
-                    await self._flush(tenant, waiting.records)
-                except GatewayError as error:
-                    self._put_off(tenant, waiting, str(error))
-                if not waiting.records:
-                    del self._waiting[tenant]
-                    if waiting.said:
-                        _log.warning("audit records of %s are written again", tenant)
+        for tenant, waiting in list(self._waiting.items()):
+            if only_due and waiting.due_at > self._clock():
+                continue
+            try:
+                async with waiting.writing:
+                    await self._flush(tenant, waiting)
+            except GatewayError as error:
+                self._put_off(tenant, waiting, error)
 
-    def _put_off(self, tenant: str, waiting: _Waiting, why: str) -> None:
+    def _put_off(self, tenant: str, waiting: _Waiting, why: GatewayError) -> None:
         waiting.pause_s = min(2 * waiting.pause_s, _PAUSE_SECONDS_MAX)
         waiting.due_at = self._clock() + waiting.pause_s
-        if waiting.said != why:
-            waiting.said = why
-            _log.error("audit records of %s cannot be written: %s", tenant, why)
+        if waiting.said != str(why):
+            waiting.said = str(why)
+            if not isinstance(why, StoreUnavailable):  # of which the store's own line tells
+                _log.error("audit records of %s cannot be written: %s", tenant, why)
 
-    async def _flush(self, tenant: str, waiting: list[AppendAudit]) -> None:
+    async def _flush(self, tenant: str, waiting: _Waiting) -> None:
         size = _BATCH
-        while batch := waiting[:size]:
+        while batch := waiting.records[:size]:
             try:
                 await self._store.write(tenant, batch)
             except NotFound:
                 pass  # the tenant was deleted, and its log with it
             except (TooLarge, BadRequest) as refused:
+                if refused.code == "QUOTA_EXCEEDED":
+                    raise
                 if size > 1:
                     size = 1
                     continue
                 await self._store.write(tenant, [_bare(batch[0], refused.code)])
-            del waiting[: len(batch)]
+            del waiting.records[: len(batch)]
+            waiting.written += len(batch)
             self._count -= len(batch)
+        if self._waiting.get(tenant) is waiting:
+            del self._waiting[tenant]
+        if waiting.said:
+            waiting.said = ""
+            _log.warning("audit records of %s are written again", tenant)
 
     async def close(self) -> None:
-        async with self._writing:  # a write under way is not broken off: it would be repeated
-            if self._task is not None:
-                self._task.cancel()
+        self._is_closing = True  # a write under way is not broken off: it would be repeated
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
         await self.flush()

@@ -1,23 +1,31 @@
-"""Crash recovery: runs that were under way, runs that can be resumed, and forks, after the service stopped or died.
+"""Crash recovery: runs and calls that were under way, runs that can be resumed, and forks, after the service stopped or died.
 
 Rules: a run that was under way when the service died is over, and says so; only a service that starts can know. A run that waits
-though all its approvals are decided is resumed, whenever it is found. Of several forks that were asked for at once, and were not
-all made, only those that were used stay.
+though all its approvals are decided is resumed, whenever it is found. THREAT[TM-AUDIT-LOSS]: a call or a command that the audit
+log says was begun, and not how it ended, was made, or not, or half: the log then says that this is not known. Of several forks
+that were asked for at once, and were not all made, only those that were used stay.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Final
 
 import msgspec
 
-from gateway.records import Run
+from gateway.records import AuditRecord, Run
 from gateway.runs.approvals import Approvals
 from gateway.runs.results import INTERRUPTED, make_failure
 from gateway.sessions.snapshots import FORK_BEGUN
 from gateway.stores.changes import AppendAudit, Change, DeleteEntry, DeleteSession, PutRun
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
+from gateway.stores.stored import PAGE_MAX
+
+_NAMES: Final = {"call": "call", "command": "command"}
+"""Kinds of audit records that come in pairs, and what of their data says which belong together."""
+_LONGEST_CALL_MS: Final = 3_600_000
+"""For what belongs to no run: a hook's call, a command."""
 
 
 async def settle_interrupted(store: Store, tenant: str, now: int) -> int:
@@ -32,6 +40,33 @@ async def settle_interrupted(store: Store, tenant: str, now: int) -> int:
             await store.write(tenant, [PutRun(run=ended), audit])
             found += 1
     return found
+
+
+async def settle_begun(store: Store, tenant: str, now: int) -> int:
+    """End, in the audit log, calls and commands that were begun and did not end; the count. The log is read from its end back to
+    where none can have been begun that was under way."""
+    oldest = [run.created_at async for run in _unfinished(store, tenant) if run.state != "waiting"]
+    ended, left = set[str](), list[AuditRecord]()
+    last, _ = await store.audit_head(tenant)
+    since = None
+    while last > 0:
+        first = max(0, last - PAGE_MAX)
+        page = await store.audit(tenant, after=first, limit=last - first)
+        for record in reversed(page):
+            since = min([record.at - _LONGEST_CALL_MS, *oldest]) if since is None else since
+            name, status = record.data.get(_NAMES.get(record.kind, "")), record.data.get("status")
+            if isinstance(name, str) and status == "begun" and name not in ended:
+                left.append(record)
+            elif isinstance(name, str) and status != "begun":
+                ended.add(name)
+        if not page or (since is not None and page[0].at < since):
+            break
+        last = first
+    for record in left:
+        told = {**{key: record.data.get(key) for key in ("run", _NAMES[record.kind])}, "status": "interrupted"}
+        audit = AppendAudit(at=now, kind=record.kind, actor=record.actor, subject=record.subject, data=told, ends=True)
+        await store.write(tenant, [audit])
+    return len(left)
 
 
 async def settle_forks(store: Store, tenant: str, now: int) -> int:

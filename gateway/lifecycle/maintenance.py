@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
 from gateway.clock import SteadyClock
-from gateway.errors import GatewayError
-from gateway.lifecycle.crash_recovery import list_resumable, settle_forks, settle_interrupted
+from gateway.errors import GatewayError, StoreUnavailable
+from gateway.lifecycle.crash_recovery import list_resumable, settle_begun, settle_forks, settle_interrupted
 from gateway.lifecycle.metrics import Tally
 from gateway.lifecycle.retention import Upkeep
 from gateway.policies.in_force import Policies
@@ -69,6 +69,8 @@ class Maintenance:
         self._clock.seen(newest[0].at if newest else 0)
         for unfit in await self._policies.unfit_for_default(tenant):
             _log.error("every session of %s is refused by the default policy: %s", tenant, unfit.message)
+        if count := await settle_begun(self._store, tenant, self._clock.now_ms()):
+            _log.warning("%d calls of %s were interrupted: whether they had their effects is not known", count, tenant)
         if count := await settle_interrupted(self._store, tenant, self._clock.now_ms()):
             _log.warning("%d runs of %s were interrupted", count, tenant)
         if count := await settle_forks(self._store, tenant, self._clock.now_ms()):
@@ -112,6 +114,8 @@ class Maintenance:
 def _logged(what: str) -> Iterator[None]:
     try:
         yield
+    except StoreUnavailable:
+        pass  # the store has said so, once
     except GatewayError as error:
         _log.error("%s failed: %s", what, error)
     except Exception:

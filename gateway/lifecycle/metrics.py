@@ -100,7 +100,7 @@ class Tally:
             timer.observe(run.result.metrics.duration_ms / 1000)
 
     def _note_record(self, record: AppendAudit) -> None:
-        if record.kind == "call":
+        if record.kind == "call" and record.data.get("status") != "begun":
             self._calls.labels(_CALLS.get(record.data.get("status", ""), "failed")).inc()
         elif record.kind == "hook":
             effect = record.data.get("outcome", {}).get("effect")

@@ -1,15 +1,18 @@
 """Calls: the way of a capability call that a program made.
 
-    prepare → decide → hooks before → decide again → rate → approval → make the call → hooks after → note → answer
+    prepare → decide → hooks before → decide again → rate → approval → begin → make the call → hooks after → note → answer
 
 Rules: every call is decided by the policy of the session, also one that a hook rewrote (THREAT[TM-HOOK-007]); the approval is
 bound to what is really called. A call that waited is made as the hooks before it left it: they see it once, unless the policy or
 the declaration has changed. A failure on the way is an answer to the program, never an exception out of here. Only a suspension
 ends the run. Every call is noted for the audit with digests of request and response, never with the values.
+THREAT[TM-AUDIT-LOSS]: a call with effects is in the chain as begun before it is made, or it is not made; its end follows with the
+run, under the same id.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -31,6 +34,7 @@ from gateway.ids import uuid7
 from gateway.policies.gate import Gate
 from gateway.records import Approval, Principal, Session
 from gateway.runs.approvals import Approvals, Asked, Asking, combine
+from gateway.shielding import run_to_completion
 from gateway.stores.changes import AppendAudit
 from gateway.stores.store import Store
 from gateway.telemetry import stepping
@@ -38,10 +42,11 @@ from policy import Decision
 from policy.model.decisions import UNKNOWN
 from sandbox.capabilities.registry import Capability, ToolCallContext, ToolError, digest
 from sandbox.errors import RequestError, Suspend
-from sandbox.wire import Diagnostic, ErrorObject
+from sandbox.wire import Diagnostic, ErrorObject, SideEffect
 from sandbox.workers.interface import CallReply, FileChanges, OnCall
 
 _log = logging.getLogger("hatchway.calls")
+_WITHOUT_EFFECTS: Final = (SideEffect.NONE, SideEffect.READ)
 NOTED_MAX: Final = 1000
 """Audit records of one run that are held in memory."""
 HOOK_ACTOR: Final = "hook"
@@ -114,10 +119,15 @@ class Calls:
 
         async def answer(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
             call = ToolCallContext(name, args, kwargs)
-            started_ns = time.monotonic_ns()
-            with step("call", capability=name):
-                reply, asking = await self._answer(context, call)
-            self._note(context, call, reply, (time.monotonic_ns() - started_ns) // 1_000_000)
+            started_ns, begun = time.monotonic_ns(), dict[str, str]()
+            try:
+                with step("call", capability=name):
+                    reply, asking = await self._answer(context, call, begun)
+            except asyncio.CancelledError:
+                if begun:
+                    context.note("call", name, run=context.run_id, request=digest(call), status="interrupted", **begun)
+                raise
+            self._note(context, call, reply, (time.monotonic_ns() - started_ns) // 1_000_000, begun)
             context.approvals.extend(one.id for one in asking if one.id not in context.approvals)
             if feed is not None:
                 _tell(feed, name, reply, asking)
@@ -125,12 +135,15 @@ class Calls:
 
         return answer
 
-    async def _answer(self, context: CallContext, call: ToolCallContext) -> tuple[CallReply, tuple[Approval, ...]]:
-        """What the program is told, and the approvals that must be decided before it can be told anything."""
+    async def _answer(
+        self, context: CallContext, call: ToolCallContext, begun: dict[str, str]
+    ) -> tuple[CallReply, tuple[Approval, ...]]:
+        """What the program is told, and the approvals that must be decided before it can be told anything. `begun` receives the
+        call's id when it is begun."""
         try:
             if len(context.noted) >= NOTED_MAX:
                 await self._store_noted(context)
-            return CallReply(value=await self._call(context, call)), ()
+            return CallReply(value=await self._call(context, call, begun)), ()
         except Suspend as waits:
             return CallReply(suspended=True), waits.approvals if isinstance(waits, Asking) else ()
         except ToolError as error:
@@ -143,7 +156,7 @@ class Calls:
             failed = ErrorObject(code="TOOL_ERROR", message="the call could not be made")
         return CallReply(error=failed), ()
 
-    async def _call(self, context: CallContext, asked: ToolCallContext) -> Any:
+    async def _call(self, context: CallContext, asked: ToolCallContext, begun: dict[str, str]) -> Any:
         """The whole way of a call."""
         call = prepare(self._catalogue, context.caller(asked.name), asked)
         decision = _decide(context, call)
@@ -162,6 +175,10 @@ class Calls:
         except Suspend:
             context.hold(asked, call, call_id, is_rewritten=rewritten is not None)
             raise
+        if call.held.capability.side_effect not in _WITHOUT_EFFECTS:
+            begun["call"] = call_id
+            context.note("call", call.name, run=context.run_id, request=digest(asked), status="begun", **begun)
+            await self._store_noted(context)
         value, failed = None, None
         try:
             value = await make(self._catalogue, bounded(call, decision.limits))
@@ -242,14 +259,19 @@ class Calls:
             raise
 
     async def _store_noted(self, context: CallContext) -> None:
-        """A run may make any number of calls: their audit records do not all wait in memory for its end. Raises if the audit
-        takes
-        no more; then no call is made."""
-        noted = list(context.noted)
-        await self._store.write(context.session.tenant, noted)
-        del context.noted[: len(noted)]
+        """Write what is noted now, together: before a call with effects, and when much waits for the run's end. Raises if the
+        audit takes no more; then no call is made."""
+        noted = context.noted.copy()
+        context.noted.clear()  # another call of the run may come here meanwhile
+        try:
+            await run_to_completion(self._store.write(context.session.tenant, noted))
+        except GatewayError:
+            context.noted[:0] = noted
+            raise
 
-    def _note(self, context: CallContext, call: ToolCallContext, reply: CallReply, duration_ms: int) -> None:
+    def _note(
+        self, context: CallContext, call: ToolCallContext, reply: CallReply, duration_ms: int, begun: dict[str, str]
+    ) -> None:
         context.note(
             "call",
             call.name,
@@ -258,6 +280,7 @@ class Calls:
             response=None if reply.error or reply.suspended else digest(reply.value),
             status="approval_pending" if reply.suspended else reply.error.code if reply.error else "ok",
             duration_ms=duration_ms,
+            **begun,
         )
 
 
@@ -279,14 +302,18 @@ class HookCalls:
         principal = Principal(tenant=session.tenant, role="runner", user=HOOK_ACTOR)
         left: list[FileChanges] = []
 
-        def note(kind: str, subject: str, **told: Any) -> None:
-            record = AppendAudit(at=self._clock_ms(), kind=kind, actor=HOOK_ACTOR, subject=subject, data=told)
-            self._audit.note(session.tenant, record)
-
         async def answer(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
+            noted: list[AppendAudit] = []
+
+            def note(kind: str, subject: str, **told: Any) -> None:
+                noted.append(AppendAudit(at=self._clock_ms(), kind=kind, actor=HOOK_ACTOR, subject=subject, data=told))
+
             gate = await self._find_gate(session)
-            context = CallContext(principal=principal, session=session, run_id=None, gate=gate, note=note, left=left)
-            return await self._calls.answering(context)(name, args, kwargs)
+            context = CallContext(principal=principal, session=session, run_id=None, gate=gate, note=note, noted=noted, left=left)
+            try:
+                return await self._calls.answering(context)(name, args, kwargs)
+            finally:
+                self._audit.extend(session.tenant, noted)
 
         return tools, answer, left
 

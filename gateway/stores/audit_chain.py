@@ -2,7 +2,9 @@
 
 Rules: a record's digest is SHA-256 over the canonical JSON (keys sorted, no spaces, UTF-8) of everything in it but the digest,
 the digest of the record before it included. Each tenant has a chain of its own, from sequence 1. Retention cuts the beginning
-off; a checkpoint record, itself in the chain, then vouches for the digest at which the rest begins. THREAT[TM-STORE-AUDIT]
+off; a checkpoint record, itself in the chain, then vouches for the digest at which the rest begins. THREAT[TM-STORE-AUDIT]: a
+record is read as its row says: where columns and body disagree, the digest does not fit. A body that cannot be read is a record
+too, of the kind UNREADABLE, so that one damaged record hides no other.
 
 Does not know: why records are written; `gateway.audit.verification` follows a chain.
 """
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from gateway.stores.store import Store
 
 CHECKPOINT: Final = "audit.checkpoint"
+UNREADABLE: Final = "audit.unreadable"
 
 
 def canonical(value: Any) -> bytes:
@@ -64,8 +67,14 @@ def body_of(record: AuditRecord) -> bytes:
     return canonical(facts)
 
 
-def decode(body: bytes, digest: str) -> AuditRecord:
-    return msgspec.convert({**msgspec.json.decode(body), "digest": digest}, AuditRecord)
+def decode(tenant: str, sequence: int, at: int, body: bytes, digest: str) -> AuditRecord:
+    """What a row of the audit table says."""
+    columns: dict[str, Any] = {"tenant": tenant, "sequence": sequence, "at": at, "digest": digest}
+    try:
+        return msgspec.convert({**msgspec.json.decode(body, type=dict[str, Any]), **columns}, AuditRecord)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        told = {"problem": str(error)[:200], "bytes": len(body)}
+        return AuditRecord(**columns, kind=UNREADABLE, actor="", subject="", data=told, previous="")
 
 
 async def read(store: Store, tenant: str, *, after: int = 0) -> AsyncIterator[AuditRecord]:

@@ -14,6 +14,7 @@ Does not know: tables, transactions, who may do what.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 import msgspec
@@ -219,13 +220,15 @@ class DeleteIdempotency(Change, frozen=True):
 
 
 class AppendAudit(Change, frozen=True):
-    """The store gives it its place in the tenant's chain, in the same transaction."""
+    """The store gives it its place in the tenant's chain, in the same transaction. With `ends` it says how something ended that
+    was begun, and is written whatever the quota."""
 
     at: int
     kind: str
     actor: str = ""
     subject: str = ""
     data: dict[str, Any] = {}
+    ends: bool = False
 
 
 class TrimAudit(Change, frozen=True):
@@ -233,3 +236,14 @@ class TrimAudit(Change, frozen=True):
 
     through: int
     at: int
+
+
+_DELETING: Final = (
+    DeleteRecord, DeleteTenant, DeleteSession, DeleteFile, DeleteValue, DeleteSecret, DeleteSnapshot, DeleteEntry,
+    DeleteIdempotency, TrimAudit, AppendAudit,
+)  # fmt: skip
+
+
+def is_deletion(changes: Sequence[Change]) -> bool:
+    """Whether a write only deletes, or only says so: it is made on a full disk too."""
+    return all(isinstance(change, _DELETING) or (isinstance(change, PutValue) and not change.value) for change in changes)

@@ -1,8 +1,9 @@
 """The ledger of one write: the tenant's row and those of its sessions, what they use, and the head of the audit chain.
 
 Rules: rows are loaded once and stored once, at the end. INVARIANT: usage is the sum of what is stored, because each change
-charges the difference it makes in the same transaction. Quotas are checked at the end and only when something grew, so that a
-tenant over its quota can still delete. THREAT[TM-STORE-QUOTA]
+charges the difference it makes in the same transaction, audit records too. Quotas are checked at the end and only when something
+grew, so that a tenant over its quota can still delete. THREAT[TM-STORE-QUOTA]: audit records alone may use a reserve beyond the
+quota, because deleting is audited as well; past it, only those of a write that ends something.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from operator import attrgetter
+from typing import Final
 
 import msgspec
 
@@ -21,6 +23,8 @@ from gateway.stores.row_operations import Get, Put, Steps
 from gateway.stores.stored import StoreLimits
 from gateway.stores.tables import AUDIT, SESSIONS, TENANTS, Row
 
+AUDIT_RESERVE_BYTES: Final = 64 << 10
+"""Beyond a tenant's quota, and an eighth of the quota more."""
 _decode_tenant = msgspec.json.Decoder(Tenant).decode
 
 
@@ -65,7 +69,9 @@ class Ledger:
         self._sessions: dict[str, SessionRow | None] = {}
         self._before: dict[str, Row] = {}
         self._audits: list[Row] = []
+        self._audit_bytes = 0
         self._forgiven = 0
+        self._ends_something = False
 
     def load(self, session_ids: Iterable[str]) -> Steps[None]:
         rows = yield Get(TENANTS, (), [self.tenant])
@@ -114,6 +120,7 @@ class Ledger:
     def drop_session(self, row: SessionRow) -> None:
         self._sessions[row.id] = None
         self._before.pop(row.id, None)
+        self.end_something()
         head = self.head
         head.sessions -= 1
         head.bytes -= row.bytes
@@ -127,16 +134,21 @@ class Ledger:
                 account.files += files
                 account.vals += values
 
-    def forgive(self, growth: int) -> None:
-        """Bytes that were charged and may lead over the tenant's quota, because they end something. THREAT[TM-STORE-FULL]: a
-        tenant that is full can still be stopped, refused and shut out, and keeps no service from starting."""
+    def end_something(self, growth: int = 0) -> None:
+        """The write ends or deletes something: that growth, and its audit records, may lead over the tenant's quota.
+        THREAT[TM-STORE-FULL]: a tenant that is full can still be stopped, refused and shut out, and keeps no service from
+        starting."""
         self._forgiven += max(0, growth)
+        self._ends_something = True
 
     def chain(self, entry: AppendAudit) -> None:
         head = self.head
         sequence = head.audit_sequence + 1
         body, digest = audit_chain.link(self.tenant, sequence, head.audit_digest, entry, data_bytes_max=self.limits.audit_bytes)
         self._audits.append((self.tenant, sequence, entry.at, body, digest))
+        self._audit_bytes += len(body)
+        self._ends_something = self._ends_something or entry.ends
+        self.charge(len(body))
         head.audit_sequence, head.audit_digest = sequence, digest
 
     def flush_audit(self) -> Steps[None]:
@@ -168,7 +180,10 @@ class Ledger:
         before_head = Head(*self._before[""]) if "" in self._before else Head("", 0, b"")
         if head.bytes > before_head.bytes or head.sessions > before_head.sessions:
             quotas = _decode_tenant(head.body).quotas
-            _limit("this tenant", "bytes", head.bytes, before_head.bytes + self._forgiven, quotas.storage_bytes)
+            most, others = quotas.storage_bytes, head.bytes - self._audit_bytes
+            _limit("this tenant", "bytes", others, before_head.bytes + self._forgiven, most)
+            if not self._ends_something:
+                _limit("this tenant", "bytes", head.bytes, before_head.bytes, most + most // 8 + AUDIT_RESERVE_BYTES)
             if head.sessions > before_head.sessions and head.sessions > quotas.sessions_max:
                 message = f"this tenant would have {head.sessions} sessions; {quotas.sessions_max} are allowed"
                 raise TooMany("QUOTA_EXCEEDED", message, "delete sessions that are not needed any more", retry_after_ms=60_000)

@@ -4,7 +4,7 @@ Theory: `apply` is a generator of operations (see `row_operations`) that an engi
 write to this tenant happens; so it may read, decide and write without races. An error undoes the whole write.
 
 Rules: a change is a few lines here, found by its type in one table; a record without rules of its own needs none. Everything
-stored but the audit log is charged to its tenant.
+stored is charged to its tenant.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from gateway.stores.tables import (
     Table,
     find_table,
 )  # fmt: skip
-from gateway.stores.transaction import ENDING_BYTES, Writing, encode, own, put_record, remove, replace
+from gateway.stores.transaction import ENDING_BYTES, Writing, encode, measure, own, put_record, remove, replace
 
 _FILE_CHANGES: Final = (c.PutFile, c.DeleteFile)
+_TRIMMED_AT_ONCE: Final = 1000
 
 
 def apply(tenant: str, changes: Sequence[c.Change], limits: StoreLimits) -> Steps[None]:
@@ -190,7 +191,9 @@ def _trim_audit(writing: Writing, change: c.TrimAudit) -> Steps[None]:
     yield from writing.ledger.flush_audit()
     rows = yield Get(AUDIT, (writing.tenant,), [change.through])
     if rows:
-        yield Clear(AUDIT, (writing.tenant,), before=change.through + 1)
+        while gone := (yield Scan(AUDIT, (writing.tenant,), until=(change.through + 1,), limit=_TRIMMED_AT_ONCE)):
+            writing.ledger.charge(-sum(map(measure, gone)))
+            yield Clear(AUDIT, (writing.tenant,), before=gone[-1][1] + 1)
         facts = {"through": change.through, "digest": rows[0][4]}
         writing.ledger.chain(c.AppendAudit(at=change.at, kind=CHECKPOINT, actor="hatchway", data=facts))
 

@@ -37,7 +37,7 @@ from gateway.records import (
     Tenant,
     Token,
 )
-from gateway.stores.changes import Change
+from gateway.stores.changes import Change, is_deletion
 from gateway.stores.mutations import apply
 from gateway.stores.pages import find_bytes, find_one, read_lasting_sessions, read_list, read_page
 from gateway.stores.row_operations import Get, Rows, Scan, Steps
@@ -79,8 +79,9 @@ class Store(ABC):
         """Run steps; with `several` of them, in one snapshot."""
 
     @abstractmethod
-    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]]) -> None:
-        """Run steps in one transaction in which no other write to this tenant happens. Another attempt makes them again."""
+    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool) -> None:
+        """Run steps in one transaction in which no other write to this tenant happens. Another attempt makes them again. What
+        only `deletes` is written on a full disk too, as far as the engine can."""
 
     @abstractmethod
     async def compact(self) -> None:
@@ -95,7 +96,7 @@ class Store(ABC):
 
     async def write(self, tenant: str, changes: Sequence[Change]) -> None:
         if changes:
-            await self._write(tenant, lambda: apply(tenant, changes, self.limits))
+            await self._write(tenant, lambda: apply(tenant, changes, self.limits), deletes=is_deletion(changes))
             if self._observer is not None:
                 self._observer(tenant, changes)
 

@@ -34,7 +34,8 @@ class StoredFile(FileInfo, frozen=True, kw_only=True):
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tenant, or one session, has. `bytes` counts contents of files, values, secrets and packs, shared or not."""
+    """What a tenant, or one session, has. `bytes` counts contents of files, values, secrets and packs, shared or not, and
+    audit records."""
 
     bytes: int = 0
     files: int = 0

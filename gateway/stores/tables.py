@@ -35,7 +35,7 @@ from gateway.records import (
 from gateway.stores import audit_chain
 from gateway.stores.stored import Idempotency, StoredFile, WrappedKey
 
-VERSION: Final = 3
+VERSION: Final = 4
 Row: TypeAlias = tuple[Any, ...]
 R = TypeVar("R")
 
@@ -243,7 +243,7 @@ AUDIT: Final = Table(
     "audit",
     "tenant:text sequence:int at:int body:bytes digest:text",
     "tenant sequence",
-    decode=lambda row: audit_chain.decode(row[3], row[4]),
+    decode=lambda row: audit_chain.decode(*row),
 )
 
 TABLES: Final[tuple[Table[Any], ...]] = (

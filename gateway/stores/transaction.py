@@ -78,13 +78,15 @@ def replace(ledger: Ledger, table: Table[Any], old: Rows, row: Row, *, forgiven_
     """`forgiven_bytes`: that much of the growth may lead over a quota."""
     growth = measure(row) - (measure(old[0]) if old else 0)
     ledger.charge(growth)
-    ledger.forgive(min(growth, forgiven_bytes))
+    if forgiven_bytes:
+        ledger.end_something(min(growth, forgiven_bytes))
     yield Put(table, [row])
 
 
 def remove(ledger: Ledger, table: Table[Any], prefix: Row, value: Any, *, session: SessionRow | None = None) -> Steps[None]:
     for row in (yield Get(table, prefix, [value])):
         ledger.charge(-measure(row), values=-int(table is VALUES), session=session)
+        ledger.end_something()
         yield Delete(table, prefix, [value])
 
 

@@ -1,7 +1,9 @@
 """Tenants and their tokens.
 
 Rules: only admins make and delete tenants; operators mint and revoke tokens of their own tenant, never with a role above their
-own. A token's text is answered once and kept nowhere. Deleting a tenant deletes everything of it. What policies could not judge
+own. THREAT[TM-APPR-SELF]: who approves is told from who asked by the user their tokens name, so four eyes are two people only
+where one cannot make the other's token: with `token_minting = "admins"` operators make none. A token's text is answered once and
+kept nowhere. Deleting a tenant deletes everything of it. What policies could not judge
 (a plan, a fact) is refused here, not when a session is made. THREAT[TM-STORE-REMAINS]: a tenant that is made under the id of one
 that was deleted is another tenant: it is made when nothing of that one is left in this process, and has another `birth`, so that
 what was exported from the first does not open in the second. Admins cannot lock themselves out: the tenant of the token that asks
@@ -16,7 +18,7 @@ import logging
 import re
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -105,6 +107,7 @@ class Tenancy:
         renew: Callable[[str], None],
         clock_ms: Callable[[], int] = now_ms,
         listeners: Listeners | None = None,
+        minting: Literal["operators", "admins"] = "operators",
     ) -> None:
         self._store = store
         self._listeners = listeners or Listeners()
@@ -112,6 +115,7 @@ class Tenancy:
         self._forget = forget
         self._renew = renew
         self._clock_ms = clock_ms
+        self._minting = minting
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._revoking = asyncio.Lock()
         """Held while a token is revoked: of two admins who revoke each other's tokens, one stays."""
@@ -187,6 +191,8 @@ class Tenancy:
 
     async def create_token(self, principal: Principal, tenant_id: str, asked: CreateToken) -> NewToken:
         await self.get(tenant_id)
+        if self._minting == "admins" and principal.role != "admin":
+            raise Forbidden("PERMISSION_DENIED", "tokens are made by admins only here", "ask an admin for one")
         if _RANK[asked.role] > _RANK[principal.role]:
             raise Forbidden("PERMISSION_DENIED", f"the role {principal.role!r} cannot make a token for the role {asked.role!r}")
         return await issue(self._store, tenant_id, asked, by=principal.name, now_ms=self._clock_ms())

@@ -16,6 +16,7 @@ import hashlib
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 from gateway.clock import now_ms
@@ -26,7 +27,7 @@ from gateway.stores.pages import walk
 from gateway.stores.store import Store
 from gateway.stores.stored import Page
 from sandbox.encoding import cbor
-from sandbox.encoding.sealing import Keys, open_seal, seal
+from sandbox.encoding.sealing import Keys, local_keys, open_seal, seal
 from sandbox.errors import RequestError, SetupError
 
 MASTER_VARIABLE: Final = "HATCHWAY_MASTER_KEY"
@@ -82,6 +83,17 @@ class LocalMasterKey:
             if self._older is None:
                 raise
             return open_seal(wrapped, self._older, tenant=tenant, purpose=_WRAPPING)
+
+
+async def find_keys(path: Path, store: Store) -> Keys:
+    """The keys of a data folder, made with its store. THREAT[TM-STORE-KEYS]: a store that has tenants was sealed with keys;
+    others would open nothing of it, and what they seal would not open when the first are back."""
+    if not path.exists() and (await store.tenants(limit=1)).items:
+        raise SetupError(
+            f"the keys {path} are missing, and the store was sealed with them: bring the file back from a backup of the data "
+            "folder; docs/operations.md says what is left if there is none"
+        )
+    return local_keys(path)
 
 
 def choose_master(keys: Keys, environment: Mapping[str, str]) -> LocalMasterKey:

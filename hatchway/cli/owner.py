@@ -120,13 +120,14 @@ async def _create_token(options: argparse.Namespace) -> int:
 
 
 async def _rotate(options: argparse.Namespace) -> int:
-    from gateway.tenants.vault import Vault, choose_master
-    from sandbox.encoding.sealing import local_keys, rotate_local_keys
+    from gateway.tenants.vault import Vault, choose_master, find_keys
+    from sandbox.encoding.sealing import rotate_local_keys
 
     folder, by = Path(options.data), f"{_find_user()} at the command line"
     place = options.database_url or str(folder)
     async with open_tenants(place, options.tenant, own=options.new_master) as (store, tenants):
-        keys = rotate_local_keys(folder / "keys") if options.new_master else local_keys(folder / "keys")
+        keys = await find_keys(folder / "keys", store)
+        keys = rotate_local_keys(folder / "keys") if options.new_master else keys
         vault = Vault(store, choose_master(keys, os.environ))
         for name in tenants:
             count = await vault.rotate(name, by=by)

@@ -58,6 +58,8 @@ class Authenticator:
         self._find_tenant, self._tell_failure = find_tenant, tell_failure
         self._cache_s = cache_ms / 1000
         self._cache: OrderedDict[str, tuple[Token, float]] = OrderedDict()
+        self._generation = 0
+        """Grows when something is forgotten: what was looked up before is not cached after."""
         self._failures: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
         self._watches: set[Watch] = set()
 
@@ -102,8 +104,9 @@ class Authenticator:
         if found is not None and now_s < found[1]:
             token: Token | None = found[0]
         else:
+            generation = self._generation
             token = await self._find_token(digest)
-            if token is not None:
+            if token is not None and generation == self._generation:
                 self._cache[digest] = (token, now_s + self._cache_s)
                 if len(self._cache) > CACHE_MAX:
                     self._cache.popitem(last=False)
@@ -114,6 +117,7 @@ class Authenticator:
     def forget(self, token_id: str | None = None) -> None:
         """After a revocation: the next request asks the store, and so does every open stream, now. Without an id, everything is
         forgotten."""
+        self._generation += 1
         for digest in [digest for digest, (token, _) in self._cache.items() if token_id in (None, token.id)]:
             del self._cache[digest]
         for watch in self._watches:

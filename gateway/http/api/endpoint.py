@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from typing import Any, Final
 
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
@@ -55,10 +55,12 @@ class Endpoint:
         authenticator: Authenticator,
         admission: Admission,
         idempotence: Idempotence | None = None,
+        settle: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
+        """`settle` returns when the audit records of a tenant are in its chain: what is acknowledged is recorded."""
         self.routes = Routes(operations)
         self._caps, self._telemetry, self._admission = configuration, telemetry, admission
-        self._authenticator, self._idempotence = authenticator, idempotence
+        self._authenticator, self._idempotence, self._settle = authenticator, idempotence, settle
         self._finishing: set[asyncio.Task[Response]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -150,7 +152,7 @@ class Endpoint:
         with self._admission.take_tenant_place(call.principal.tenant), step(operation.name):
             try:
                 async with asyncio.timeout(deadline_s) as limit:
-                    answer = await operation.handler(call)
+                    answer = await self._handle(operation, call)
             except TimeoutError:
                 if not limit.expired():
                     raise
@@ -163,6 +165,18 @@ class Endpoint:
             write_deadline_s = self._caps.write_deadline_ms / 1000
             return ChunkReply(answer, lambda: self._authenticator.confirm(operation.audience, call.headers), write_deadline_s)
         return render_answer(operation, answer, call.cbor)
+
+    async def _handle(self, operation: Operation, call: Call) -> Any:
+        """THREAT[TM-AUDIT-LOSS]: an answer, also a refusal, leaves when its audit records are durable."""
+        try:
+            answer = await operation.handler(call)
+        except GatewayError:
+            if self._settle is not None:
+                await self._settle(call.principal.tenant)
+            raise
+        if self._settle is not None:
+            await self._settle(call.principal.tenant)
+        return answer
 
     async def _finish(self, performance: Coroutine[Any, Any, Response]) -> Response:
         """Goes on when the client leaves."""

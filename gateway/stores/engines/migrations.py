@@ -6,7 +6,7 @@ which describes today's.
 
 Versions: 1, the first. 2, approvals have a column for when they expire, so that a sweep finds those that are due. 3, unfinished
 runs, saved snapshots, and templates are found without reading all the others: a start and a new session take as
-long in an old store as in a new one.
+long in an old store as in a new one. 4, audit records are charged to their tenant.
 """
 
 from __future__ import annotations
@@ -38,6 +38,10 @@ def _steps(integer: str, text: str, field: Callable[[str], str]) -> dict[int, tu
             "CREATE INDEX runs_by_unfinished ON runs (tenant, unfinished, id)",
             "CREATE INDEX snapshots_by_kept_created_at ON snapshots (tenant, kept, created_at, id)",
             "CREATE INDEX snapshots_by_template_created_at ON snapshots (tenant, template, created_at, id)",
+        ),
+        4: (
+            "UPDATE tenants SET bytes = bytes + "
+            "(SELECT COALESCE(SUM(LENGTH(body)), 0) FROM audit WHERE audit.tenant = tenants.tenant)",
         ),
     }
 

@@ -5,22 +5,24 @@ row may not exist yet), so that writes of a tenant follow each other and those o
 server's: `synchronous_commit` stays on, and is set for every connection.
 
 Rules: a connection that breaks before COMMIT was sent is tried once more; one that breaks during COMMIT is STORE_UNCERTAIN,
-because the outcome cannot be known. The pool connects again by itself.
+because the outcome cannot be known. THREAT[TM-STORE-AWAY]: a database that is away is `StoreUnavailable`, without the database's
+words, for each caller; the log says once that it is away, and once that it is back. The pool connects again by itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, TypeVar
 
 import asyncpg  # type: ignore[import-untyped,unused-ignore]
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 
-from gateway.errors import GatewayError, StoreFailed, Unavailable
+from gateway.errors import GatewayError, StoreFailed, StoreUnavailable
 from gateway.stores.engines import migrations
 from gateway.stores.engines.ownership import PATIENCE_S, PAUSE_S, in_use
 from gateway.stores.engines.sql import Statements
@@ -36,6 +38,8 @@ _OWN: Final = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"
 _SCHEMA_LOCK: Final = "hatchway schema"
 _OWNER_LOCK: Final = "hatchway owner"
 _FAREWELL_S: Final = 2.0
+_CONNECT_S: Final = 5.0
+_log = logging.getLogger("hatchway.store")
 _BROKEN: Final = (
     OSError,
     asyncpg.InterfaceError,
@@ -43,7 +47,8 @@ _BROKEN: Final = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
 )
-_ERRORS: Final = (*_BROKEN, asyncpg.PostgresError, asyncio.TimeoutError)
+_AWAY: Final = (*_BROKEN, asyncpg.TooManyConnectionsError, asyncio.TimeoutError)
+_ERRORS: Final = (*_AWAY, asyncpg.PostgresError)
 
 
 class _Uncertain(Exception):
@@ -57,6 +62,7 @@ class PostgresStore(Store):
         self.limits = limits or StoreLimits()
         self._pool = pool
         self._owning = owning
+        self._is_away = False
 
     @classmethod
     async def open(
@@ -77,7 +83,7 @@ class PostgresStore(Store):
                 url,
                 min_size=0,
                 max_size=connections,
-                timeout=timeout_s,
+                timeout=min(timeout_s, _CONNECT_S),
                 command_timeout=timeout_s,
                 server_settings={"synchronous_commit": "on", "application_name": "hatchway", "jit": "off"},
             )
@@ -96,28 +102,38 @@ class PostgresStore(Store):
         return cls(pool, limits, owning)
 
     async def _read(self, steps: Steps[T], *, several: bool) -> T:
-        try:
-            async with self._pool.acquire() as connection:
-                if not several:
-                    return await _run(connection, steps)
-                async with connection.transaction(isolation="repeatable_read", readonly=True):
-                    return await _run(connection, steps)
-        except _ERRORS as error:
-            raise _failure(error) from error
+        async with self._translated(), self._pool.acquire() as connection:
+            if not several:
+                return await _run(connection, steps)
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
+                return await _run(connection, steps)
 
-    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]]) -> None:
-        try:
+    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool) -> None:
+        async with self._translated():
             if self._owning is not None:
                 await self._owning.take()
             try:
                 await self._write_once(tenant, make_steps())
             except _BROKEN:
                 await self._write_once(tenant, make_steps())
+
+    @contextlib.asynccontextmanager
+    async def _translated(self) -> AsyncIterator[None]:
+        """Errors of the database as those of a store."""
+        try:
+            yield
         except _Uncertain as error:
             message = "the connection broke during commit: the write is there whole, or not at all"
             raise StoreFailed("STORE_UNCERTAIN", message, "read it back") from error
         except _ERRORS as error:
-            raise _failure(error) from error
+            failure = _failure(error)
+            if isinstance(failure, StoreUnavailable) and not self._is_away:
+                self._is_away = True
+                _log.error("the database is away: %s", error or type(error).__name__)
+            raise failure from error
+        if self._is_away:
+            self._is_away = False
+            _log.warning("the database is back")
 
     async def _write_once(self, tenant: str, steps: Steps[None]) -> None:
         async with self._pool.acquire() as connection:
@@ -137,11 +153,8 @@ class PostgresStore(Store):
 
     async def compact(self) -> None:
         """Vacuum: rows that are gone leave the table's files."""
-        try:
-            async with self._pool.acquire() as connection:
-                await connection.execute("VACUUM", timeout=600)
-        except _ERRORS as error:
-            raise _failure(error) from error
+        async with self._translated(), self._pool.acquire() as connection:
+            await connection.execute("VACUUM", timeout=600)
 
     async def close(self) -> None:
         try:
@@ -225,6 +238,7 @@ async def _do(connection: Any, operation: Operation) -> Rows:
 def _failure(error: BaseException) -> GatewayError:
     if isinstance(error, asyncpg.DiskFullError):
         return StoreFailed("STORE_FULL", "the database's disk is full; nothing was written", "free some space there")
-    if isinstance(error, asyncpg.CannotConnectNowError | asyncpg.TooManyConnectionsError):
-        return Unavailable("STORE_BUSY", f"the database takes no connection now: {error}", "try again")
-    return StoreFailed("STORE_IO", f"the database failed: {error or type(error).__name__}", "check the database server")
+    if isinstance(error, _AWAY) and not isinstance(error, asyncpg.DataError):
+        return StoreUnavailable()
+    _log.error("the database failed: %s", error or type(error).__name__)
+    return StoreFailed("STORE_IO", "the database failed", "check the database server; the gateway's log has its words")

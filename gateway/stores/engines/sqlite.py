@@ -5,8 +5,8 @@ what came while it flushed is committed together next (group commit), each write
 fails takes no other with it. Readers have connections and threads of their own and never wait for the writer.
 
 Rules: THREAT[TM-STORE-DISK]: an error of the disk fails the writes it met, with StoreFailed, and nothing else: they are
-rolled back, and the next write finds a sound file. Deleted bytes are overwritten with zeros (secure_delete), because
-deleting a tenant must mean it. The file is readable by its owner only.
+rolled back, and the next write finds a sound file. What deletes is written on a full disk too, from a reserve. Deleted bytes are
+overwritten with zeros (secure_delete), because deleting a tenant must mean it. The file is readable by its owner only.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from sqlalchemy.dialects import sqlite
 from gateway.errors import StoreFailed, Unavailable
 from gateway.stores.engines import migrations
 from gateway.stores.engines.ownership import own_file
+from gateway.stores.engines.reserve import Reserve
 from gateway.stores.engines.sql import Statements
 from gateway.stores.row_operations import Operation, Put, Rows, Steps
 from gateway.stores.store import Store
@@ -37,6 +38,7 @@ from gateway.stores.stored import StoreLimits
 T = TypeVar("T")
 _GROUP_MAX: Final = 256
 _SHRINK_PAGES: Final = 4096
+_SMALL_SHRINK_PAGES: Final = 256
 _WAIT_MS: Final = 10_000
 _JOURNAL_BYTES: Final = 64 << 20
 _STATEMENTS: Final = Statements(sqlite.dialect(paramstyle="qmark"), sqlite.insert)
@@ -58,6 +60,7 @@ class _Job:
     done: asyncio.Future[None]
     work: Callable[[sqlite3.Connection], object]
     make_steps: Callable[[], Steps[None]] | None = None
+    deletes: bool = False
 
 
 class SqliteStore(Store):
@@ -74,6 +77,7 @@ class SqliteStore(Store):
         self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
         self._closed = False
         self._owned: int | None = None
+        self._reserve: Reserve | None = None
 
     @classmethod
     async def open(
@@ -100,6 +104,8 @@ class SqliteStore(Store):
                 )
             if own:
                 self._owned = own_file(self.path)
+                reserve = Reserve(self.path.with_name(f"{self.path.name}.reserve"))
+                self._reserve = reserve if reserve.hold() else None
             self._writer = self._connect()
             migrate(self._writer)
         except BaseException as error:
@@ -157,15 +163,19 @@ class SqliteStore(Store):
             with contextlib.suppress(sqlite3.Error):
                 connection.close()
 
-    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]]) -> None:
-        await self._submit(lambda connection: commit(connection, make_steps), make_steps)
+    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool) -> None:
+        await self._submit(lambda connection: commit(connection, make_steps), make_steps, deletes=deletes)
 
     async def _submit(
-        self, work: Callable[[sqlite3.Connection], object], make_steps: Callable[[], Steps[None]] | None = None
+        self,
+        work: Callable[[sqlite3.Connection], object],
+        make_steps: Callable[[], Steps[None]] | None = None,
+        *,
+        deletes: bool = False,
     ) -> None:
         if self._closed:
             raise Unavailable("STORE_CLOSED", "the store is closed")
-        job = _Job(asyncio.get_running_loop().create_future(), work, make_steps)
+        job = _Job(asyncio.get_running_loop().create_future(), work, make_steps, deletes)
         self._jobs.put(job)
         await job.done
 
@@ -188,7 +198,9 @@ class SqliteStore(Store):
 
     def _commit_group(self, group: list[_Job]) -> list[tuple[_Job, BaseException | None]]:
         steps = [job.make_steps for job in group if job.make_steps is not None]
-        if len(group) > 1 and len(steps) == len(group):
+        if self._reserve is not None and self._reserve.is_given_up:
+            self._reserve.hold()
+        elif len(group) > 1 and len(steps) == len(group):
             try:
                 return list(zip(group, _commit_together(self._connection(), steps), strict=True))
             except Exception:
@@ -197,11 +209,36 @@ class SqliteStore(Store):
 
     def _alone(self, job: _Job) -> BaseException | None:
         try:
+            if self._reserve is not None and self._reserve.is_given_up and job.make_steps is not None and not job.deletes:
+                return _full()
             job.work(self._connection())
         except Exception as error:
             self._abandon()
-            return _failure(error)
+            failure = _failure(error)
+            is_full = isinstance(failure, StoreFailed) and failure.code == "STORE_FULL"
+            if is_full and job.deletes and self._reserve is not None and not self._reserve.is_given_up:
+                return self._delete_on_full_disk(self._reserve, job)
+            return failure
         return None
+
+    def _delete_on_full_disk(self, reserve: Reserve, job: _Job) -> BaseException | None:
+        """With the reserve, and without zeros for every page: what is free is cut off the file at once instead."""
+        reserve.give_up()
+        connection = self._connection()
+        try:
+            with contextlib.suppress(sqlite3.Error):
+                _empty_log(connection)
+            connection.execute("PRAGMA secure_delete = FAST").fetchall()
+            outcome = self._alone(job)
+            with contextlib.suppress(sqlite3.Error):
+                while outcome is None and _shrink(connection, _SMALL_SHRINK_PAGES):
+                    pass
+                _empty_log(connection)
+            connection.execute("PRAGMA secure_delete = ON").fetchall()
+            reserve.hold()
+        except (sqlite3.Error, OSError) as error:
+            return _failure(error)
+        return outcome
 
     def _connection(self) -> sqlite3.Connection:
         if self._writer is None:
@@ -306,11 +343,11 @@ def migrate(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def _shrink(connection: sqlite3.Connection) -> int:
+def _shrink(connection: sqlite3.Connection, pages: int = _SHRINK_PAGES) -> int:
     """Give some free pages back; how many more there are that can be."""
     before: int = connection.execute("PRAGMA freelist_count").fetchone()[0]
     # A script, because this pragma frees a page for each step and `execute` makes one step.
-    connection.executescript(f"PRAGMA incremental_vacuum({_SHRINK_PAGES})")
+    connection.executescript(f"PRAGMA incremental_vacuum({pages})")
     after: int = connection.execute("PRAGMA freelist_count").fetchone()[0]
     return after if after < before else 0
 
@@ -339,13 +376,17 @@ def _do(connection: sqlite3.Connection, operation: Operation) -> Rows:
     return [row for each in parameters for row in connection.execute(text, each).fetchall()]
 
 
+def _full() -> StoreFailed:
+    return StoreFailed("STORE_FULL", "the disk is full; nothing was written", "delete something; no restart is needed")
+
+
 def _failure(error: BaseException) -> BaseException:
     """What a caller is told of an error of the disk or of SQLite; any other error is not ours to name."""
     if not isinstance(error, (sqlite3.Error, OSError)):
         return error
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
-        return StoreFailed("STORE_FULL", "the disk is full; nothing was written", "free some space; no restart is needed")
+        return _full()
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Unavailable("STORE_BUSY", "another process holds the store", "try again")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):

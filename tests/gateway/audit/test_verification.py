@@ -87,11 +87,86 @@ def test_tm_store_audit_every_change_removal_and_swap_is_found() -> None:
     with_chain(scenario)
 
 
+@pytest.mark.parametrize(
+    ("sql", "problem"),
+    [
+        ("UPDATE audit SET at = at + 1 WHERE sequence = 4", "changed"),
+        ("UPDATE audit SET body = X'FF00' WHERE sequence = 4", "unreadable"),
+        ("UPDATE audit SET body = X'5B5D' WHERE sequence = 4", "unreadable"),
+        ("UPDATE audit SET body = CAST('{\"sequence\":4}' AS BLOB) WHERE sequence = 4", "unreadable"),
+        (
+            f"UPDATE audit SET body = CAST(replace(CAST(body AS TEXT), '\"n\":4', '\"n\":{9 << 70}') AS BLOB) WHERE sequence = 4",
+            "changed",
+        ),
+        ("UPDATE audit SET digest = 'x' WHERE sequence = 4", "changed"),
+    ],
+)
+def test_tm_store_audit_a_row_that_was_changed_is_found_and_the_others_are_still_read(
+    sql: str, problem: str, tmp_path: Path
+) -> None:
+    async def main() -> None:
+        store = await SqliteStore.open(tmp_path / "store.db")
+        await store.write("t1", [PutTenant(tenant("t1")), *(entry(n) for n in range(1, 11))])
+        with contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as connection:
+            assert connection.execute(sql).rowcount == 1
+            connection.commit()
+        verdict = await verification.verify(store, "t1")
+        assert verdict.records == 10 and (verdict.findings[0].sequence, verdict.findings[0].problem) == (4, problem)
+        assert len(await store.audit("t1")) == 10 and len([line async for line in verification.export(store, "t1")]) == 10
+        await store.close()
+
+    asyncio.run(main())
+
+
+def test_tm_audit_loss_what_is_settled_is_in_the_chain_and_many_wait_for_one_write() -> None:
+    class Counting(MemoryStore):
+        writes = 0
+
+        async def write(self, tenant: str, changes: Any) -> None:
+            self.writes += 1
+            await asyncio.sleep(0.01)
+            await super().write(tenant, changes)
+
+    async def main() -> None:
+        store = Counting()
+        await store.write("t1", [PutTenant(tenant("t1"))])
+        trail = AuditBuffer(store)
+
+        async def act(number: int) -> None:
+            trail.note("t1", entry(number))
+            await trail.settle("t1")
+            assert number in [one.data["n"] for one in await store.audit("t1", limit=200)]
+
+        acting = [asyncio.create_task(act(number)) for number in range(100)]
+        await asyncio.sleep(0)
+        acting[7].cancel()  # its client went away: its record stays, once
+        await asyncio.gather(*acting, return_exceptions=True)
+        await trail.close()
+        assert sorted(one.data["n"] for one in await store.audit("t1", limit=200)) == list(range(100))
+        assert store.writes <= 4
+
+    asyncio.run(main())
+
+
+def test_tm_audit_loss_what_cannot_be_written_is_not_acknowledged() -> None:
+    async def main() -> None:
+        store = Refusing("the disk is full")
+        trail = AuditBuffer(store)  # type: ignore[arg-type]
+        trail.note("t1", entry(1))
+        with pytest.raises(StoreFailed):
+            await trail.settle("t1")
+        await trail.settle("t1")
+        assert store.written == ["r1"]
+        await trail.close()
+
+    asyncio.run(main())
+
+
 def test_a_record_that_was_written_anew_with_its_digest_breaks_the_next() -> None:
     async def scenario(store: Store) -> None:
         records = await store.audit("t1")
         body, digest = audit_chain.link("t1", 5, records[3].digest, entry(5, actor="somebody else"), data_bytes_max=1000)
-        forged = [*records[:4], audit_chain.decode(body, digest), *records[5:]]
+        forged = [*records[:4], audit_chain.decode("t1", 5, AT + 5, body, digest), *records[5:]]
         assert [(one.sequence, one.problem) for one in verdict_of(forged).findings] == [(6, "changed")]
 
     with_chain(scenario)

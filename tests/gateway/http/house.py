@@ -49,9 +49,11 @@ class House:
         return await ask(self.face.asgi, method, target, body, token=self.tokens[tenant, role], **headers)
 
 
-def live_in(tmp_path: Path, test: Callable[[House], Awaitable[None]], readiness: ReadinessPort = NothingToPrepare()) -> None:
+def live_in(
+    tmp_path: Path, test: Callable[[House], Awaitable[None]], readiness: ReadinessPort = NothingToPrepare(), **settings: Any
+) -> None:
     async def main() -> None:
-        configuration = Configuration(data=str(tmp_path / "data"), workers="in-process", access_log=False)
+        configuration = Configuration(data=str(tmp_path / "data"), workers="in-process", access_log=False, **settings)
         service = await Service.open(configuration, readiness=readiness)
         try:
             house = House(service, configuration)

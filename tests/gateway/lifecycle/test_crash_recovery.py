@@ -19,10 +19,12 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.gateway.gateway_campaign import Campaign, Connection
+from tests.gateway.house import POLICY, TEST
 from tests.gateway.serving import Gateway, serving
 
 PATIENCE_S = 60.0
@@ -183,6 +185,86 @@ def test_a_gateway_can_decode_every_record_on_threads_before_anybody_is_answered
     words = [sys.executable, "-c", _SERVE, str(tmp_path / "data"), workers]
     done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+def _audit(gateway: Gateway) -> list[dict[str, Any]]:
+    with contextlib.closing(Connection(gateway)) as connection:
+        status, body = connection.ask("GET", "/v1/audit?limit=200")
+    assert status == 200, body
+    records: list[dict[str, Any]] = json.loads(body)["items"]
+    return records
+
+
+_REFUND = """
+import asyncio, json, os, signal, sys
+from pathlib import Path
+from gateway.runs.runs import RunBody
+from gateway.service import Service, Settings
+from gateway.sessions.sessions import CreateSession
+from gateway.stores.changes import PutTenant
+from gateway.stores.engines.sqlite import SqliteStore
+from sandbox.capabilities.registry import Capability
+from sandbox.encoding.sealing import Keys
+from sandbox.wire import SideEffect
+from sandbox.workers.local.worker import LocalWorkers
+from tests.gateway.house import ANN
+from tests.gateway.stores.making import tenant
+
+folder = Path(sys.argv[1])
+
+async def refund() -> str:
+    (folder / "refunded").touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+    return "never"
+
+async def main():
+    store = await SqliteStore.open(folder / "store.db")
+    service = Service(store, LocalWorkers(), Keys.of(b"k" * 32), Settings(policy=str(folder / "p.hatch")))
+    if await store.tenant("acme") is None:
+        await store.write("acme", [PutTenant(tenant("acme"))])
+    declared = Capability(name="refund", side_effect=SideEffect.EXTERNAL_SYSTEM, input_schema={"type": "object"})
+    await service.start(functions=[(declared, refund)])
+    if not (folder / "refunded").exists():
+        await service.sessions.create(ANN, CreateSession(id="s"))
+        await service.runs.run(ANN, "s", RunBody(code="tools.refund()"))
+    print(json.dumps([[one.subject, one.data] for one in await store.audit("acme") if one.kind == "call"]))
+    await service.stop(0)
+
+asyncio.run(main())
+"""
+
+
+def test_tm_audit_loss_an_effect_whose_service_was_killed_is_in_the_log_and_the_next_start_says_so(tmp_path: Path) -> None:
+    (tmp_path / "p.hatch").write_text(POLICY + "allow refund\n" + TEST.format(more="refund {} => allow"))
+
+    def serve() -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-c", _REFUND, str(tmp_path)]
+        return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+
+    killed = serve()
+    assert killed.returncode == -signal.SIGKILL and (tmp_path / "refunded").exists(), killed.stderr
+    for is_first in (True, False):  # what a start found, the next one does not find again
+        started = serve()
+        assert started.returncode == 0, started.stderr
+        (one, begun), (other, ended) = json.loads(started.stdout)
+        assert one == other == "refund" and (begun["status"], ended["status"]) == ("begun", "interrupted")
+        assert (begun["call"], begun["run"]) == (ended["call"], ended["run"]) and begun["request"]
+        assert ("1 calls of acme were interrupted" in started.stderr) == is_first
+
+
+def test_tm_audit_loss_what_was_answered_before_a_kill_is_in_the_log(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as gateway:
+        token, connection = gateway.token, Connection(gateway)
+        assert connection.ask("POST", "/v1/sessions", {"id": "s"})[0] == 201
+        for number in range(8):
+            assert connection.ask("PUT", f"/v1/sessions/s/files/f{number}", b"x")[0] in (200, 201)
+        for number in range(8):
+            assert connection.ask("GET", f"/v1/sessions/s/files/f{number}")[0] == 200
+        gateway.kill()
+        connection.close()
+    with serving(tmp_path / "data", token=token) as gateway:
+        read = [one["data"]["path"] for one in _audit(gateway) if one["data"].get("operation") == "read"]
+    assert read == [f"/workspace/f{number}" for number in range(8)]
 
 
 def test_a_killed_gateway_leaves_no_worker_behind(tmp_path: Path) -> None:

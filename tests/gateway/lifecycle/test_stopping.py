@@ -79,6 +79,7 @@ def test_a_run_that_does_not_end_in_time_is_interrupted_and_what_it_did_is_in_th
             assert run.result.stdout == "said\n" and [one.name for one in run.result.external_calls] == ["write_text"]
             noted = await records(again, begun.id)
             assert [(one.kind, one.data.get("status")) for one in noted if one.kind != "run.queued"] == [
+                ("call", "begun"),
                 ("call", "ok"),
                 ("run", "interrupted"),
             ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.audit.buffer import KEPT_MAX, AuditBuffer
+from gateway.audit.buffer import KEPT_MAX, TENANT_KEPT_MAX, AuditBuffer
 from gateway.errors import Conflict, Forbidden, GatewayError, StoreFailed, TooMany, Unavailable, Unprocessable
 from gateway.policies.compiler import Compiler, RefusedPolicy, compile_here, policy_of
 from gateway.policies.deployments import Comparison, Deploy, Deployments, Question, Sources
@@ -223,12 +223,16 @@ def test_tm_audit_loss_when_the_audit_cannot_be_written_nothing_more_is_decided(
 
     async def main() -> None:
         trail = AuditBuffer(Full())
-        for number in range(KEPT_MAX):
-            trail.note("acme", AppendAudit(at=number, kind="decision"))
+        tenants = ["acme", *(f"t{n}" for n in range(KEPT_MAX // TENANT_KEPT_MAX - 1))]
+        for tenant in tenants:
+            for number in range(TENANT_KEPT_MAX):
+                trail.note(tenant, AppendAudit(at=number, kind="decision"))
+            with pytest.raises(Unavailable) as full:
+                trail.note(tenant, AppendAudit(at=0, kind="decision"))
+            assert full.value.code == "AUDIT_UNAVAILABLE"
         await trail.flush()
-        with pytest.raises(Unavailable) as full:
-            trail.note("acme", AppendAudit(at=0, kind="decision"))
-        assert full.value.code == "AUDIT_UNAVAILABLE"
+        with pytest.raises(Unavailable):
+            trail.note("another", AppendAudit(at=0, kind="decision"))
         trail._store = MemoryStore()
         await trail.close()
 

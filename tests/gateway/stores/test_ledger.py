@@ -10,7 +10,9 @@ import pytest
 
 from gateway.errors import GatewayError, TooLarge, TooMany
 from gateway.runs.results import INTERRUPTED, make_failure
+from gateway.stores.audit_chain import CHECKPOINT
 from gateway.stores.changes import (
+    AppendAudit,
     Change,
     DeleteFile,
     DeleteSession,
@@ -21,7 +23,9 @@ from gateway.stores.changes import (
     PutTenant,
     PutToken,
     PutValue,
+    TrimAudit,
 )
+from gateway.stores.ledger import AUDIT_RESERVE_BYTES
 from gateway.stores.store import Store
 from gateway.stores.stored import StoreLimits
 from tests.gateway.stores.conftest import Engine
@@ -190,5 +194,48 @@ def test_a_run_that_ends_with_much_to_say_is_refused_where_there_is_no_room_for_
         result = msgspec.structs.replace(make_failure(INTERRUPTED), stdout="x" * 100_000)
         with pytest.raises(TooLarge):
             await store.write("t1", [PutRun(run("r1", state="finished", result=result))])
+
+    engine.run(scenario)
+
+
+async def fill(store: Store, record: AppendAudit) -> None:
+    for _ in range(1000):
+        await store.write("t1", [record])
+
+
+def test_tm_store_quota_audit_records_are_charged_and_bounded_and_given_back(engine: Engine) -> None:
+    record = AppendAudit(at=AT, kind="decision", data={"path": "x" * 1000})
+
+    async def scenario(store: Store) -> None:
+        await store.write("t1", [PutTenant(tenant("t1", storage_bytes=20_000))])
+        with pytest.raises(TooLarge) as caught:
+            await fill(store, record)
+        held = (await store.usage("t1")).bytes
+        assert caught.value.code == "QUOTA_EXCEEDED" and 20_000 < held < 20_000 * 9 // 8 + AUDIT_RESERVE_BYTES
+        with pytest.raises(TooLarge):
+            await store.write("t1", [put_session()])
+        last, _ = await store.audit_head("t1")
+        await store.write("t1", [TrimAudit(last, AT)])
+        assert (await store.usage("t1")).bytes < 500 and [one.kind for one in await store.audit("t1")] == [CHECKPOINT]
+        await store.write("t1", [put_session(), record])
+
+    engine.run(scenario)
+
+
+def test_tm_store_quota_what_ends_something_is_recorded_by_a_tenant_whose_audit_is_full(engine: Engine) -> None:
+    record = AppendAudit(at=AT, kind="end", data={"why": "x" * 1000})
+
+    async def scenario(store: Store) -> None:
+        await store.write("t1", [PutTenant(tenant("t1", storage_bytes=20_000)), put_session()])
+        await store.write("t1", [PutRun(run("r1", state="running")), PutApproval(approval("a1")), PutToken(token("k1", "d1"))])
+        with pytest.raises(TooLarge):
+            await fill(store, record)
+        ended = msgspec.structs.replace(run("r1"), result=make_failure(INTERRUPTED))
+        revoked = token("k1", "d1")
+        revoked = msgspec.structs.replace(revoked, token=msgspec.structs.replace(revoked.token, revoked_at=AT))
+        for change in (PutRun(ended), PutApproval(approval("a1", verdict="rejected")), PutToken(revoked), DeleteSession("s1")):
+            await store.write("t1", [change, record])
+        with pytest.raises(TooLarge):
+            await store.write("t1", [record])
 
     engine.run(scenario)

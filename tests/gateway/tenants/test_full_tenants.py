@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gateway.records import Tenant
 from gateway.service import Service
-from gateway.stores.changes import PutRun, PutTenant
+from gateway.stores.changes import AppendAudit, PutRun, PutTenant
 from gateway.stores.engines.memory import MemoryStore
 from sandbox.encoding.sealing import Keys
 from sandbox.workers.local.worker import LocalWorkers
@@ -63,7 +63,7 @@ def test_tm_store_full_approvals_expire(tmp_path: Path) -> None:
 
 def test_what_was_done_is_answered_also_if_there_is_no_room_to_keep_the_answer(tmp_path: Path) -> None:
     async def test(house: House) -> None:
-        await fill(house, room_bytes=800)
+        await fill(house, room_bytes=1700)
         body = {"id": "s1", **JAVASCRIPT}
         made = await house.ask("POST", "/v1/sessions", body, idempotency_key="k1")
         assert made.status == 201, made.json
@@ -81,14 +81,17 @@ def test_tm_store_full_a_service_starts_although_an_interrupted_run_has_no_room(
     async def main() -> None:
         store = MemoryStore()
         await store.write("t1", [PutTenant(Tenant(id="t1", created_at=AT, updated_at=AT))])
-        await store.write("t1", [put_session(), PutRun(run("r1", state="running"))])
-        full = (await store.usage("t1")).bytes
-        await store.write("t1", [PutTenant(tenant("t1", at=AT + 1, storage_bytes=full))])
+        begun = AppendAudit(at=AT, kind="call", subject="refund", data={"run": "r1", "call": "c1", "status": "begun"})
+        many = [AppendAudit(at=AT, kind="decision", data={"path": "x" * 50_000}) for _ in range(3)]
+        await store.write("t1", [put_session(), PutRun(run("r1", state="running")), begun, *many])
+        await store.write("t1", [PutTenant(tenant("t1", at=AT + 1, storage_bytes=1))])
         service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)))
         await service.start()
         try:
             found = await store.run("t1", "r1")
             assert found is not None and found.result is not None and found.result.status.value == "interrupted"
+            calls = [one.data["status"] for one in await store.audit("t1") if one.kind == "call"]
+            assert calls == ["begun", "interrupted"]
         finally:
             await service.stop()
 

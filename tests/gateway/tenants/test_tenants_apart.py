@@ -71,7 +71,9 @@ def _choices(world: World, operation: str) -> Iterator[dict[str, str]]:
 
 
 _OWN = {"beta-own", "beta-thread"}
-_CHANGING = re.compile(rb'"(last_used_at|uses_left|request_id|last_seen_at|url)":[^,}]*|{"code":"remote_runtime_[^}]*}')
+_CHANGING = re.compile(
+    rb'"(last_used_at|uses_left|request_id|last_seen_at|url|usage":{"bytes)":[^,}]*|{"code":"remote_runtime_[^}]*}'
+)
 
 
 def _inventory(world: World) -> dict[str, Any]:

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from gateway.configuration import Configuration
 from gateway.errors import BadRequest, GatewayError, Internal, NotFound, TooLarge
+from gateway.service import Service
 from gateway.stores.changes import PutSecret, PutTenant
 from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.engines.sqlite import SqliteStore
@@ -295,3 +297,22 @@ def test_the_command_rotates_data_keys_and_the_master_key_and_shows_no_value(
     assert lines[:-1] == before
     newest = lines[-1].split()
     assert asyncio.run(read(Keys.of(bytes.fromhex(newest[1]), newest[0]))) == [CANARY, CANARY]
+
+
+def test_tm_store_keys_a_store_whose_keys_are_gone_is_not_served_with_new_ones(tmp_path: Path) -> None:
+    async def serve() -> None:
+        service = await Service.open(Configuration(data=str(tmp_path), workers="in-process", access_log=False))
+        await service.first_token()
+        await service.stop(0)
+
+    asyncio.run(serve())
+    keys = tmp_path / "keys"
+    backup = keys.read_bytes()
+    keys.unlink()
+    for _ in range(2):
+        with pytest.raises(SetupError, match="bring the file back"):
+            asyncio.run(serve())
+        assert not keys.exists()
+    keys.write_bytes(backup)
+    keys.chmod(0o600)
+    asyncio.run(serve())

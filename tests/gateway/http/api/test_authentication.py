@@ -11,6 +11,7 @@ import pytest
 
 from gateway.clock import SteadyClock
 from gateway.configuration import Configuration
+from gateway.records import Token
 from gateway.tenants.tokens import MAY, TOKEN, digest_of_token, mint
 from tests.gateway.http.asking import ask
 from tests.gateway.http.rig import Rig
@@ -69,6 +70,30 @@ def test_a_revoked_token_is_refused_at_once_where_it_was_revoked_and_soon_elsewh
         assert (await ask(rig.asgi, "GET", "/v1/notes", token=token)).status == 200
         rig.authenticator.forget(rig.memory.tokens[digest].id)
         assert (await ask(rig.asgi, "GET", "/v1/notes", token=token)).status == 401
+
+    asyncio.run(main())
+
+
+def test_tm_http_token_a_lookup_in_flight_does_not_bring_a_revoked_token_back() -> None:
+    async def main() -> None:
+        rig = rig_of(token_cache_ms=60_000)
+        text, released, find = rig.token(), asyncio.Event(), rig.memory.token
+        digest = digest_of_token(text)
+
+        async def find_slowly(digest: str) -> Token | None:
+            token = await find(digest)
+            await released.wait()
+            return token
+
+        rig.memory.token = find_slowly  # type: ignore[method-assign]
+        in_flight = asyncio.create_task(ask(rig.asgi, "GET", "/v1/notes", token=text))
+        while not rig.memory.lookups:
+            await asyncio.sleep(0)
+        rig.memory.tokens[digest] = msgspec.structs.replace(rig.memory.tokens[digest], revoked_at=1)
+        rig.authenticator.forget(rig.memory.tokens[digest].id)
+        released.set()
+        await in_flight
+        assert (await ask(rig.asgi, "GET", "/v1/notes", token=text)).status == 401
 
     asyncio.run(main())
 

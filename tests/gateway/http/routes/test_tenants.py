@@ -261,3 +261,15 @@ def test_of_two_admins_who_revoke_each_others_tokens_one_stays(tmp_path: Path) -
         assert sorted(one.status for one in told) in ([200, 401], [200, 409])
 
     live_in(tmp_path, test)
+
+
+def test_tm_appr_self_where_admins_make_tokens_an_operator_has_no_second_identity(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        asked = {"name": "second", "role": "approver", "user": "invented"}
+        for role in ("approver", "runner", "operator"):
+            refused = await house.ask("POST", "/v1/tokens", {**asked, "role": role})
+            assert (refused.status, refused.json["code"]) == (403, "PERMISSION_DENIED")
+        made = await house.ask("POST", "/v1/tokens", asked, role="admin")
+        assert made.status == 201
+
+    live_in(tmp_path, test, token_minting="admins")

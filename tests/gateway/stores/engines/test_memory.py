@@ -108,7 +108,7 @@ async def check_sums(store: MemoryStore) -> None:
         held = sum(row[9] for row in files if row[1] == name) + sum(len(row[3]) for row in rows["vals"] if row[1] == name)
         assert (usage.files, usage.bytes) == (sum(row[1] == name for row in files), held)
     total = sum(row[9] for row in files) + sum(row[5] for row in rows["snapshots"])
-    for table in ("sessions", "vals", "secrets", "runs", "snapshots", "approvals", "policies", "data_keys"):
+    for table in ("sessions", "vals", "secrets", "runs", "snapshots", "approvals", "policies", "data_keys", "audit"):
         total += sum(len(value) for row in rows[table] for value in row if isinstance(value, bytes))
     assert (await store.usage("t1")).bytes == total
 

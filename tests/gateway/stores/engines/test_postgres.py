@@ -8,14 +8,14 @@ import itertools
 import pytest
 
 from gateway.audit import verification
-from gateway.errors import StoreFailed, Unavailable
+from gateway.errors import StoreFailed, StoreUnavailable, Unavailable
 from gateway.stores.changes import AppendAudit, PutTenant
 from gateway.stores.engines.postgres import PostgresStore
 from tests.gateway.stores.making import put_file, put_session, tenant
 from tests.gateway.stores.servers import Server, find_binaries
 
 
-def test_a_server_that_dies_and_comes_back_is_found_again_without_help() -> None:
+def test_tm_store_away_a_server_that_dies_is_said_once_and_found_again_without_help(caplog: pytest.LogCaptureFixture) -> None:
     if find_binaries() is None:
         pytest.skip("no PostgreSQL here: pip install pgserver")
     server = Server(durable=True)
@@ -25,10 +25,13 @@ def test_a_server_that_dies_and_comes_back_is_found_again_without_help() -> None
         await store.write("t1", [PutTenant(tenant("t1")), put_session()])
         await asyncio.gather(*(store.write("t1", [put_file(f"/{n}", "x"), AppendAudit(at=n, kind="x")]) for n in range(5)))
         server.kill()
-        with pytest.raises((StoreFailed, Unavailable)):
-            await store.write("t1", [put_file("/lost", "x")])
-        with pytest.raises((StoreFailed, Unavailable)):
-            await store.tree("t1", "s1")
+        for _ in range(5):
+            with pytest.raises(StoreUnavailable) as away:
+                await store.write("t1", [put_file("/lost", "x")])
+            assert str(away.value) == "the store cannot be reached"
+            with pytest.raises(StoreUnavailable):
+                await store.token("unknown")
+        assert [one.levelname for one in caplog.records if one.name == "hatchway.store"] == ["ERROR"]
         server.start()
         for attempt in itertools.count():
             try:
@@ -39,6 +42,7 @@ def test_a_server_that_dies_and_comes_back_is_found_again_without_help() -> None
         assert [one.path for one in await store.tree("t1", "s1")] == ["/0", "/1", "/2", "/3", "/4", "/again"]
         verdict = await verification.verify(store, "t1")
         assert verdict.ok and verdict.records == 6
+        assert [one.levelname for one in caplog.records if one.name == "hatchway.store"] == ["ERROR", "WARNING"]
         await store.close()
 
     try:
@@ -78,7 +82,10 @@ def test_a_database_that_is_served_is_not_served_twice_also_after_its_server_cam
         server.stop()
 
 
-def test_a_server_that_is_not_there_is_a_typed_error() -> None:
-    with pytest.raises(StoreFailed) as caught:
+def test_tm_store_away_a_server_that_is_not_there_is_unavailable_and_its_words_stay_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with pytest.raises(Unavailable) as caught:
         asyncio.run(PostgresStore.open("postgresql://nobody@/none?host=/nonexistent"))
-    assert caught.value.code == "STORE_IO"
+    assert (caught.value.code, caught.value.status) == ("STORE_UNAVAILABLE", 503) and caught.value.retry_after_ms > 0
+    assert "nonexistent" not in str(caught.value)
