@@ -152,7 +152,7 @@ class Service:
 
     def _construct_runs(self) -> None:
         store, sessions, now = self.store, self.sessions, self.clock.now_ms
-        self.scheduler = Scheduler(self.configuration.run_slots or 4 * (os.cpu_count() or 1))
+        self.scheduler = Scheduler(self.configuration.run_slots or 4 * (os.cpu_count() or 1), self.workers.read_cpu)
         self.approvals = Approvals(store, now)
         self.calls = Calls(self.catalogue, self.approvals, self.hooks, store)
         self.hook_calls = HookCalls(self.calls, self.audit, self._find_gate, now)
