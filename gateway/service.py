@@ -200,7 +200,7 @@ class Service:
     def _fork(self, session: Session) -> RunAside:
         """A hook's programs run in the session's worker, and may call what the policy lists: those calls fire hooks in turn."""
         uses = functools.partial(self.hook_calls.open, session)
-        return WorkerForks(functools.partial(self.workers.of, session.tenant), uses).run
+        return WorkerForks(functools.partial(self.workers.of, session.tenant), uses, session.tenant).run
 
     def _find_key(self, tenant: str) -> FindKey:
         return self.vault.signing_keys(tenant).key

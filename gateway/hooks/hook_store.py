@@ -25,7 +25,7 @@ from gateway.egress import Decide, Egress
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, Unprocessable, missing
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
-from gateway.hooks.executors.programs import RunAside
+from gateway.hooks.executors.programs import WASM_MEMORY_MB, RunAside
 from gateway.hooks.executors.webhooks import FindKey
 from gateway.hooks.firing import Fired, Recheck, fire
 from gateway.hooks.matchers import is_muted
@@ -40,6 +40,8 @@ from gateway.hooks.specs import (
     from_policy,
     is_program_name,
 )
+from gateway.hooks.wasm_compiler import compile_module
+from gateway.hooks.wasm_inspection import BadModule
 from gateway.policies.pinned_defaults import Pins
 from gateway.records import Principal, Record, RegistryEntry, Session
 from gateway.sessions.store_changes import to_store_changes
@@ -208,6 +210,11 @@ class HookStore:
         most = PROGRAM_BYTES_MAX if data.startswith(_WASM) else COMMAND_BYTES_MAX
         if len(data) > most:
             raise BadRequest("QUOTA_EXCEEDED", f"a script may have {COMMAND_BYTES_MAX} bytes, a wasm module {PROGRAM_BYTES_MAX}")
+        if data.startswith(_WASM):
+            try:
+                await compile_module(principal.tenant, data, WASM_MEMORY_MB << 20)
+            except BadModule as bad:
+                raise Unprocessable("INVALID_HOOK", f"the program {name} cannot be used: {bad}", "see docs/hooks.md") from None
         now = self._clock_ms()
         body = {"base64": base64.b64encode(data).decode()}
         entry = RegistryEntry(tenant=principal.tenant, kind=PROGRAM, id=name, body=body, created_at=now, updated_at=now)
