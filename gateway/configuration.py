@@ -84,7 +84,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         Literal["required", "best_effort"],
         Meta(description="Whether workers refuse to start where a layer of their jail is not available (see `hatchway doctor`)."),
     ] = "required"
-    run_slots: Annotated[int, _count("How many programs compute at the same time; 0 is the number of cores.", 0, 4096)] = 0
+    run_slots: Annotated[
+        int,
+        _count("How many runs are under way at the same time before others wait; 0 is four times the number of cores.", 0, 4096),
+    ] = 0
 
     durable_sessions: Annotated[
         Literal["on_request", "always"],

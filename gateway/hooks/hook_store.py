@@ -111,10 +111,10 @@ class HookStore:
     """`connecting` gives the policy's decision on where a tenant's own webhooks may connect; a policy's own need none."""
 
     _store: Store
-    _run_aside: Callable[[Session], RunAside]
+    _run_aside: Callable[[Session, Principal], RunAside]
     _egress: Egress | None = None
     _find_key: Callable[[str], FindKey] | None = None
-    _connecting: Callable[[Session], Awaitable[Decide]] | None = None
+    _connecting: Callable[[Session, Principal], Awaitable[Decide]] | None = None
     _clock_ms: Callable[[], int] = now_ms
     _read: dict[str, _Read] = field(default_factory=dict)
     _kept: _Kept = field(default_factory=_Kept)
@@ -259,6 +259,7 @@ class HookStore:
         self,
         event: HookEvent,
         session: Session,
+        caller: Principal,
         data: Mapping[str, Any],
         listed: Sequence[HookCall],
         *,
@@ -267,17 +268,18 @@ class HookStore:
         recheck: Recheck | None = None,
         run_id: str | None = None,
     ) -> Fired:
-        """Tell every hook of the event. `listed` are the policy's; `target` is the capability it decided about."""
+        """Tell every hook of the event, which `caller` has caused. `listed` are the policy's; `target` is the capability it was
+        asked about."""
         own = [one for one in await self.specs(session.tenant) if one.event is event]
         due = [one for one in from_policy(listed, target=target) if one.event is event] if listed else []
         if not own and not due:
             return Fired(event=event, data=data)
         executors = Executors(
-            run_aside=self._run_aside(session),
+            run_aside=self._run_aside(session, caller),
             load_program=_Programs(self._store, session, self._read_of(session.tenant), self._kept, self._defaults).load,
             egress=self._egress,
             find_key=self._find_key(session.tenant) if self._find_key else None,
-            connecting=functools.partial(self._connecting, session) if self._connecting else None,
+            connecting=functools.partial(self._connecting, session, caller) if self._connecting else None,
         )
         agent = session.facts.get("agent_id")
         occasion = Occasion(event=event, session_id=session.id, data=data, turn_id=run_id, org_id=session.tenant, agent_id=agent)

@@ -69,7 +69,7 @@ class Snapshots:
         """Save the session as it is now."""
         async with self._sessions.open(principal, session_id) as (live, worker):
             frozen = await worker.freeze(session_id, label=label[:200], parent=None)
-            gate = (await self._sessions.find_gate(live)).asked_by(principal.name)
+            gate = await self._sessions.find_gate(live, principal)
             gate.require("snapshot.take", {"bytes": len(frozen.pack)})
             kind = "template" if template else "saved"
             return await self._store_pack(principal, live.record, frozen.id, frozen.pack, label, kind)
@@ -134,7 +134,7 @@ class Snapshots:
 
         found = await asyncio.to_thread(verify)
         manifest = found.manifest
-        gate = (await self._sessions.tenant_gate(principal.tenant)).asked_by(principal.name)
+        gate = await self._sessions.tenant_gate(principal)
         gate.require("snapshot.restore", {"bytes": len(pack), "age": max(0, self._clock_ms() - manifest.created_at)})
         known = await self._store.snapshot(principal.tenant, found.id)
         if known is not None:
@@ -169,7 +169,7 @@ class Snapshots:
         if not 1 <= len(names) <= FORKS_MAX or len(set(names)) != len(names):
             raise BadRequest("INVALID_ARGUMENT", f"ask for 1 to {FORKS_MAX} forks, each with an id of its own")
         async with self._sessions.open(principal, session_id) as (live, worker):
-            gate = (await self._sessions.find_gate(live)).asked_by(principal.name)
+            gate = await self._sessions.find_gate(live, principal)
             decision = gate.require("session.fork", {"count": len(names)})
             await self._sessions.make_room(principal, len(names))
             heap = await worker.freeze(session_id)
@@ -267,6 +267,7 @@ def _describe_fork(parent: Session, name: str, head: str, principal: Principal, 
         parent=parent.id,
         waiting_run=None,
         user=principal.user,
+        facts={**parent.facts, "creator_role": principal.role},
         created_at=now,
         updated_at=now,
         last_used_at=now,
