@@ -41,7 +41,8 @@ _KINDS: Final = ("directory", "file", "symlink")
 """In the order they are written."""
 _ALONE: Final = "import sys; sys.path[:] = filter(None, sys.path); exec(compile({!r}, {!r}, 'exec'))"
 """THREAT[TM-HOOK-001]: programs start in /workspace, where Python looks for modules first: a session that has written a
-`smtplib.py` there would be imported by its judge. One line around the program keeps its own line numbers."""
+`smtplib.py` there would be imported by its judge. One line around the program keeps its own line numbers. JavaScript's guest
+loads no file for a program that has a hook's variables; other folders than /workspace and /tmp cannot be written to."""
 
 LoadProgram = Callable[[str, str], Awaitable[bytes | None]]
 """The program of a source (`policy`, `user` or a capability) and name, or None. Never the session's own files: a program must not
