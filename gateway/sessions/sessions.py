@@ -92,14 +92,13 @@ class Sessions:
 
     async def create(self, principal: Principal, asked: CreateSession) -> Session:
         """A new session, from a template if one is named. The first use opens it in a worker."""
-        record, gate, rule = await self._draft(principal, asked)
         if asked.template is None:
+            record, _, rule = await self._draft(principal, asked)
             await self._put_new(principal, record, rule)
         else:
-            async with self.lock_templates(record.tenant):
-                origin = await self._opener.find(record.tenant, asked.template)
-                record = await self._check_origin(gate, record, origin)
-                await self._put_new(principal, record, rule)
+            async with self.lock_templates(principal.tenant):
+                origin = await self._opener.find(principal.tenant, asked.template)
+                record = await self._put_from(principal, asked, origin)
         self.lives.put(record)
         await self._observer.start_session(self, principal, record)
         return record
@@ -108,12 +107,10 @@ class Sessions:
         """A new session with the heap and the files of a snapshot, open in a worker; none if that fails. `strict`: the
         snapshot was
         taken with exactly what can be called here."""
-        record, gate, rule = await self._draft(principal, asked)
-        async with self.lock_templates(record.tenant):
-            origin = self._opener.origin(await get_snapshot(self._store, record.tenant, snapshot_id))
-            record = await self._check_origin(gate, record, origin, strict=strict)
-            record = msgspec.structs.replace(record, template=origin.snapshot.id)
-            await self._put_new(principal, record, rule)
+        async with self.lock_templates(principal.tenant):
+            origin = self._opener.origin(await get_snapshot(self._store, principal.tenant, snapshot_id))
+            asked = msgspec.structs.replace(asked, template=origin.snapshot.id)
+            record = await self._put_from(principal, asked, origin, strict=strict)
         live = self.lives.put(record)
         async with live.lock:
             try:
@@ -155,13 +152,16 @@ class Sessions:
         decision = gate.require("session.create", {"language": language_name(record.language)})
         return record, gate, decision.rule
 
-    async def _check_origin(self, gate: Gate, record: Session, origin: Origin, *, strict: bool = False) -> Session:
-        """To start from a snapshot is to restore it, under whatever name it is asked for."""
+    async def _put_from(self, principal: Principal, asked: CreateSession, origin: Origin, *, strict: bool = False) -> Session:
+        """A new session in the store that starts from a snapshot: to do so is to restore it, under whatever name it is asked for.
+        THREAT[TM-POL-TEMPLATE]: it is decided in the snapshot's language, which it has whatever was asked for."""
         found = origin.snapshot
+        record, gate, rule = await self._draft(principal, msgspec.structs.replace(asked, language=found.language))
         age_ms = max(0, self._clock_ms() - found.created_at)
         gate.require("snapshot.restore", {"bytes": found.size_bytes, "age": age_ms})
         await self._opener.check(origin, self._tools(record.tenant), strict=strict)
-        return msgspec.structs.replace(record, language=found.language)
+        await self._put_new(principal, record, rule)
+        return record
 
     async def _put_new(self, principal: Principal, record: Session, rule: str) -> None:
         data = {"language": record.language.value, "rule": rule, "policy": record.policy, "durable": record.durable}

@@ -19,6 +19,7 @@ import msgspec
 
 from gateway.errors import BadRequest, Conflict, GatewayError
 from gateway.ids import uuid7
+from gateway.policies.gate import Gate
 from gateway.records import Principal, Record, RegistryEntry, Session, Snapshot
 from gateway.sessions.opening import get_snapshot
 from gateway.sessions.persistence import Seals, audit_snapshot, describe_snapshot, find_origin
@@ -228,11 +229,13 @@ class Snapshots:
         return found
 
     async def diff(self, principal: Principal, old_id: str, new_id: str) -> Diff:
-        """What changed from one snapshot to another: files, pages, variables."""
+        """What changed from one snapshot to another: files, pages, variables. THREAT[TM-POL-DIFF]: of the files, those that the
+        policy lets this caller read."""
         old, new = await self._load(principal, old_id), await self._load(principal, new_id)
         found = await asyncio.to_thread(diff.diff, old, new)
+        gate = await self._sessions.tenant_gate(principal)
         return Diff(
-            files=_change(found.files),
+            files=_show(_change(found.files), gate),
             pages=found.pages,
             variables={name: _change(change) for name, change in found.variables.items()},
         )
@@ -244,6 +247,10 @@ class Snapshots:
 
 def _change(change: diff.Change) -> dict[str, list[str]]:
     return {"added": change.added, "removed": change.removed, "changed": change.changed}
+
+
+def _show(changes: dict[str, list[str]], gate: Gate) -> dict[str, list[str]]:
+    return {kind: [path for path in paths if gate.permits("fs.read", {"path": path})] for kind, paths in changes.items()}
 
 
 def _begin_and_end(forks: list[Session]) -> tuple[list[Change], list[Change]]:
