@@ -284,7 +284,7 @@ HOOK_NOT_FOUND 404 The hook does not exist for this tenant.
     List the hooks.
 HOOK_EXISTS 409 A hook of this id exists, or no free id is left.
     Choose another id.
-INVALID_HOOK 422 The hook's declaration is not valid, or names a program that is not stored.
+INVALID_HOOK 422 The hook's declaration is not valid, names a program that is not stored, or the program cannot be compiled.
     Correct the place that the message names; see docs/hooks.md.
 INVALID_HOOKS 422 A list of hooks holds mistakes; the message lists all of them.
     Correct the places that the message names; see docs/hooks.md.

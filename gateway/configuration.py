@@ -91,7 +91,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             "second identity to approve their own calls with (docs/operations.md)."
         ),
     ] = "operators"
-    run_slots: Annotated[int, _count("How many programs compute at the same time; 0 is the number of cores.", 0, 4096)] = 0
+    run_slots: Annotated[
+        int,
+        _count("How many runs are under way at the same time before others wait; 0 is four times the number of cores.", 0, 4096),
+    ] = 0
 
     durable_sessions: Annotated[
         Literal["on_request", "always"],

@@ -85,7 +85,7 @@ class StoredToken(Record, frozen=True, kw_only=True):
 
 class Session(Record, frozen=True, kw_only=True):
     """A session as it is remembered. `head` is the snapshot its heap is in, if it was frozen; `policy` the digest of the policy
-    it was opened with; `parent` the session it was forked from. `facts` are what policies may ask about it (`session.role`,
+    it was opened with; `parent` the session it was forked from. `facts` are what policies may ask about it (`session.mfa`,
     `session.tainted` …). `is_used`: a run has ended or waits in it."""
 
     id: str

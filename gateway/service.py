@@ -50,7 +50,7 @@ from gateway.policies.deployments import Deployments
 from gateway.policies.gate import Gate
 from gateway.policies.in_force import Policies, nothing
 from gateway.policies.operator_policies import load_base
-from gateway.records import Session
+from gateway.records import Principal, Session
 from gateway.registry.registries import open_registries
 from gateway.runners.provider_table import RunnerSettings
 from gateway.runners.stored_runners import open_runners
@@ -155,7 +155,7 @@ class Service:
 
     def _construct_runs(self) -> None:
         store, sessions, now = self.store, self.sessions, self.clock.now_ms
-        self.scheduler = Scheduler(self.configuration.run_slots or 4 * (os.cpu_count() or 1))
+        self.scheduler = Scheduler(self.configuration.run_slots or 4 * (os.cpu_count() or 1), self.workers.read_cpu)
         self.approvals = Approvals(store, now)
         self.calls = Calls(self.catalogue, self.approvals, self.hooks, store)
         self.hook_calls = HookCalls(self.calls, self.audit, self._find_gate, now)
@@ -200,10 +200,10 @@ class Service:
         self.store.observe(tally.written)
         return tally
 
-    def _fork(self, session: Session) -> RunAside:
+    def _fork(self, session: Session, caller: Principal) -> RunAside:
         """A hook's programs run in the session's worker, and may call what the policy lists: those calls fire hooks in turn."""
-        uses = functools.partial(self.hook_calls.open, session)
-        return WorkerForks(functools.partial(self.workers.of, session.tenant), uses).run
+        uses = functools.partial(self.hook_calls.open, session, caller)
+        return WorkerForks(functools.partial(self.workers.of, session.tenant), uses, session.tenant).run
 
     def _find_key(self, tenant: str) -> FindKey:
         return self.vault.signing_keys(tenant).key
@@ -212,11 +212,11 @@ class Service:
         pods = self.configuration.registry_pods
         return (f"{pods}/{tenant}", Path(pods, tenant)) if pods else None
 
-    async def _find_gate(self, session: Session) -> Gate:
-        return await self.policies.gate(await self.sessions.tenant(session.tenant), session)
+    async def _find_gate(self, session: Session, caller: Principal) -> Gate:
+        return await self.policies.gate(await self.sessions.tenant(session.tenant), session, caller)
 
-    async def _gate_webhooks(self, session: Session) -> Decide:
-        return gate_connections(await self._find_gate(session))
+    async def _gate_webhooks(self, session: Session, caller: Principal) -> Decide:
+        return gate_connections(await self._find_gate(session, caller))
 
     @classmethod
     async def open(

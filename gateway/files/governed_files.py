@@ -157,7 +157,7 @@ class GovernedFiles:
         return lambda key: gate.permits("fs.read", {"path": workspace_path(StorePath(key))})
 
     async def _may(self, principal: Principal, session_id: str, event: str, path: str, operation: str, **more: Any) -> Gate:
-        gate = (await self._sessions.find_gate(await self._sessions.find(principal, session_id))).asked_by(principal.name)
+        gate = await self._sessions.find_gate(await self._sessions.find(principal, session_id), principal)
         gate.require(event, {"path": workspace_path(normalize(path)), **more}, operation)
         return gate
 

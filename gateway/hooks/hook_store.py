@@ -25,7 +25,7 @@ from gateway.egress import Decide, Egress
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, Unprocessable, missing
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
-from gateway.hooks.executors.programs import RunAside
+from gateway.hooks.executors.programs import WASM_MEMORY_MB, RunAside
 from gateway.hooks.executors.webhooks import FindKey
 from gateway.hooks.firing import Fired, Recheck, fire
 from gateway.hooks.matchers import is_muted
@@ -40,6 +40,8 @@ from gateway.hooks.specs import (
     from_policy,
     is_program_name,
 )
+from gateway.hooks.wasm_compiler import compile_module
+from gateway.hooks.wasm_inspection import BadModule
 from gateway.policies.pinned_defaults import Pins
 from gateway.records import Principal, Record, RegistryEntry, Session
 from gateway.sessions.store_changes import to_store_changes
@@ -109,10 +111,10 @@ class HookStore:
     """`connecting` gives the policy's decision on where a tenant's own webhooks may connect; a policy's own need none."""
 
     _store: Store
-    _run_aside: Callable[[Session], RunAside]
+    _run_aside: Callable[[Session, Principal], RunAside]
     _egress: Egress | None = None
     _find_key: Callable[[str], FindKey] | None = None
-    _connecting: Callable[[Session], Awaitable[Decide]] | None = None
+    _connecting: Callable[[Session, Principal], Awaitable[Decide]] | None = None
     _clock_ms: Callable[[], int] = now_ms
     _read: dict[str, _Read] = field(default_factory=dict)
     _kept: _Kept = field(default_factory=_Kept)
@@ -208,6 +210,11 @@ class HookStore:
         most = PROGRAM_BYTES_MAX if data.startswith(_WASM) else COMMAND_BYTES_MAX
         if len(data) > most:
             raise BadRequest("QUOTA_EXCEEDED", f"a script may have {COMMAND_BYTES_MAX} bytes, a wasm module {PROGRAM_BYTES_MAX}")
+        if data.startswith(_WASM):
+            try:
+                await compile_module(principal.tenant, data, WASM_MEMORY_MB << 20)
+            except BadModule as bad:
+                raise Unprocessable("INVALID_HOOK", f"the program {name} cannot be used: {bad}", "see docs/hooks.md") from None
         now = self._clock_ms()
         body = {"base64": base64.b64encode(data).decode()}
         entry = RegistryEntry(tenant=principal.tenant, kind=PROGRAM, id=name, body=body, created_at=now, updated_at=now)
@@ -252,6 +259,7 @@ class HookStore:
         self,
         event: HookEvent,
         session: Session,
+        caller: Principal,
         data: Mapping[str, Any],
         listed: Sequence[HookCall],
         *,
@@ -260,17 +268,18 @@ class HookStore:
         recheck: Recheck | None = None,
         run_id: str | None = None,
     ) -> Fired:
-        """Tell every hook of the event. `listed` are the policy's; `target` is the capability it decided about."""
+        """Tell every hook of the event, which `caller` has caused. `listed` are the policy's; `target` is the capability it was
+        asked about."""
         own = [one for one in await self.specs(session.tenant) if one.event is event]
         due = [one for one in from_policy(listed, target=target) if one.event is event] if listed else []
         if not own and not due:
             return Fired(event=event, data=data)
         executors = Executors(
-            run_aside=self._run_aside(session),
+            run_aside=self._run_aside(session, caller),
             load_program=_Programs(self._store, session, self._read_of(session.tenant), self._kept, self._defaults).load,
             egress=self._egress,
             find_key=self._find_key(session.tenant) if self._find_key else None,
-            connecting=functools.partial(self._connecting, session) if self._connecting else None,
+            connecting=functools.partial(self._connecting, session, caller) if self._connecting else None,
         )
         agent = session.facts.get("agent_id")
         occasion = Occasion(event=event, session_id=session.id, data=data, turn_id=run_id, org_id=session.tenant, agent_id=agent)

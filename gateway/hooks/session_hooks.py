@@ -36,7 +36,7 @@ class SessionHooks:
 
     async def start_session(self, sessions: Sessions, principal: Principal, session: Session) -> None:
         event, data = HookEvent.SESSION_START, {"agent_id": session.facts.get("agent_id")}
-        listed = await self._list(event, sessions, await sessions.find(principal, session.id))
+        listed = await self._list(event, sessions, principal, await sessions.find(principal, session.id))
         if listed is not None:
             async with sessions.open(principal, session.id) as (live, _):
                 with _noting_failure(event, live):
@@ -45,7 +45,7 @@ class SessionHooks:
     async def end_session(self, sessions: Sessions, principal: Principal, live: Live, reason: str) -> None:
         """The caller holds the session. It ends, whatever happens here: also if its policy is gone, or there is no worker."""
         with _noting_failure(HookEvent.SESSION_END, live):
-            listed = await self._list(HookEvent.SESSION_END, sessions, live)
+            listed = await self._list(HookEvent.SESSION_END, sessions, principal, live)
             if listed is not None:
                 await sessions.ensure_open(live)
                 await self._fire(HookEvent.SESSION_END, sessions, principal, live, {"reason": reason}, listed)
@@ -54,7 +54,7 @@ class SessionHooks:
         self, sessions: Sessions, principal: Principal, live: Live, success: bool, calls: int, run_id: str
     ) -> None:
         """The caller holds the session, which is open."""
-        listed = await self._list(HookEvent.TURN_END, sessions, live)
+        listed = await self._list(HookEvent.TURN_END, sessions, principal, live)
         if listed is not None:
             data = {"success": success, "tool_calls": calls}
             with _noting_failure(HookEvent.TURN_END, live):
@@ -63,16 +63,16 @@ class SessionHooks:
     async def submit_prompt(self, sessions: Sessions, principal: Principal, session_id: str, message: str) -> str:
         """The prompt as the hooks left it. Raises if one blocks."""
         async with sessions.open(principal, session_id) as (live, _):
-            listed = await self._list(HookEvent.USER_PROMPT_SUBMIT, sessions, live)
+            listed = await self._list(HookEvent.USER_PROMPT_SUBMIT, sessions, principal, live)
             if listed is None:
                 return message
             data = {"message": message, "attachments": []}
             fired = await self._fire(HookEvent.USER_PROMPT_SUBMIT, sessions, principal, live, data, listed)
             return str(fired["message"])
 
-    async def _list(self, event: HookEvent, sessions: Sessions, live: Live) -> tuple[HookCall, ...] | None:
+    async def _list(self, event: HookEvent, sessions: Sessions, principal: Principal, live: Live) -> tuple[HookCall, ...] | None:
         """The policy's hooks of the event; None if neither policy nor tenant has any."""
-        gate = await sessions.find_gate(live)
+        gate = await sessions.find_gate(live, principal)
         has_hooks = any(hook.phase == event.value for hook in gate.policy.ir.hooks)
         listed = gate.decide(event.value, {}).hooks if has_hooks else ()
         return listed if await self._hooks.has(event, live.record.tenant, listed) else None
@@ -93,7 +93,7 @@ class SessionHooks:
             record = AppendAudit(at=self._clock_ms(), kind=kind, actor=principal.name, subject=subject, data=told)
             self._audit.note(session.tenant, record)
 
-        fired = await self._hooks.fire(event, session, data, listed, note=note, run_id=run_id)
+        fired = await self._hooks.fire(event, session, principal, data, listed, note=note, run_id=run_id)
         for files in await self._hooks.store_files(session, fired):
             await sessions.apply(live, files)
         return fired.data

@@ -1,26 +1,39 @@
 """Facts: what policies may ask about a caller.
 
-Rules: missing facts have the catalog's defaults, which are the cautious ones. A fact that a policy's catalog does not know, or
-cannot hold, makes every decision a refusal; so it is refused where it comes up: when a tenant is made or changed, and when a
-policy with another catalog is to be put in force.
+Rules: THREAT[TM-POL-CALLER]: `user` and `session.role` are those of the caller that asks now, not of the one that opened the
+session, forked or restored it; a run that was suspended continues with its own caller's. The session's creator has other names,
+`session.creator` and `session.creator_role`, for policies whose catalog declares them. Missing facts have the catalog's
+defaults, which are the cautious ones. A fact that a policy's catalog does not know, or cannot hold, makes every decision a
+refusal; so it is refused where it comes up: when a tenant is made or changed, and when a policy with another catalog is to be
+put in force.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 from gateway.errors import BadRequest
-from gateway.records import Session, Tenant
+from gateway.records import Principal, Session, Tenant
 from policy import Policy
 from policy.model.catalog import Catalog
 
+_CREATORS = frozenset({"creator", "creator_role"})
+CALLERS = _CREATORS | {"role", "user"}
+"""Facts of a session that no request may set."""
 
-def facts_of(tenant: Tenant, session: Session | None) -> dict[str, Any]:
-    """The tenant's id and plan override any fact of these names."""
+
+def facts_of(
+    tenant: Tenant, session: Session | None, caller: Principal | None = None, known: Container[str] = ()
+) -> dict[str, Any]:
+    """The tenant's id and plan override any fact of these names, and so do the caller's. `known` are the facts of the catalog."""
     facts: dict[str, Any] = {**tenant.facts, "tenant": tenant.id, "plan": tenant.plan}
     if session is not None:
-        facts |= {"user": session.user, **{f"session.{name}": value for name, value in session.facts.items()}}
+        about = {**session.facts, "creator": session.user}
+        told = about.keys() - CALLERS | {name for name in _CREATORS if f"session.{name}" in known}
+        facts |= {f"session.{name}": about[name] for name in told if name in about}
+    if caller is not None:
+        facts |= {"user": caller.user, "session.role": caller.role}
     return facts
 
 

@@ -32,7 +32,7 @@ from gateway.policies.gate import Gate
 from gateway.policies.operator_policies import record_of_default
 from gateway.policies.pinned_defaults import Pins
 from gateway.policies.rates import Rates
-from gateway.records import Record, Session, StoredPolicy, Tenant
+from gateway.records import Principal, Record, Session, StoredPolicy, Tenant
 from gateway.stores.changes import AppendAudit, PutPolicy
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
@@ -116,8 +116,9 @@ class Policies:
             if in_force.active is before:
                 in_force.active = policy
 
-    async def gate(self, tenant: Tenant, session: Session | None = None) -> Gate:
-        """The gate for a session, under the policy it was opened with; or for the tenant itself, under its active one."""
+    async def gate(self, tenant: Tenant, session: Session | None = None, caller: Principal | None = None) -> Gate:
+        """The gate for a session as a caller meets it, under the policy it was opened with; or for the tenant itself, under its
+        active one."""
         in_force = await self._in_force(tenant.id)
         policy = in_force.active
         if session is not None and session.policy and session.policy != policy.digest:
@@ -125,9 +126,10 @@ class Policies:
         if session is not None and policy.digest in self._defaults and not self.pins.has(tenant.id, policy.digest):
             record = self._default_record(tenant.id, policy.digest, is_active=False)
             await self.pins.keep(record, policy, self._programs.get(policy.digest, {}))
-        folded = policy.open_session(facts_of(tenant, session))
+        folded = policy.open_session(facts_of(tenant, session, caller, policy.catalog.context))
         audit = functools.partial(self._audit.note, tenant.id)
-        return Gate(policy, folded, session, in_force.lately.note, audit, self.rates, self._clock_ms)
+        gate = Gate(policy, folded, session, in_force.lately.note, audit, self.rates, self._clock_ms)
+        return gate.asked_by(caller.name) if caller is not None else gate
 
     async def active(self, tenant: str) -> Policy:
         return (await self._in_force(tenant)).active

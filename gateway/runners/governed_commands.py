@@ -76,7 +76,7 @@ class Governor:
             id=thread_id, tenant=tenant.id, user=principal.user, language=Language.SHELL, policy=digest,
             created_at=now, updated_at=now, last_used_at=now,
         )  # fmt: skip
-        return (await policies.gate(tenant, thread)).asked_by(principal.name), thread
+        return await policies.gate(tenant, thread, principal), thread
 
     async def require_path(self, principal: Principal, thread_id: str, event: str, path: str, **more: Any) -> tuple[Gate, str]:
         """Asks the policy about the path as programs see it (`/workspace/…`), and returns both. A path outside of what the thread
@@ -196,7 +196,9 @@ class _Turn:
         async with self._aside() as session:
             recheck = self._recheck if event is HookEvent.BEFORE_RUN else None
             listed = decision.hooks
-            fired = await self._service.hooks.fire(event, session, data, listed, note=self.note, target="run", recheck=recheck)
+            fired = await self._service.hooks.fire(
+                event, session, self._principal, data, listed, note=self.note, target="run", recheck=recheck
+            )
         return fired.data
 
     def _recheck(self, data: Mapping[str, Any]) -> str | None:

@@ -227,6 +227,7 @@ class Calls:
             fired = await self._hooks.fire(
                 event,
                 context.session,
+                context.principal,
                 told,
                 decision.hooks,
                 note=context.note,
@@ -293,11 +294,14 @@ class HookCalls:
 
     _calls: Calls
     _audit: AuditBuffer
-    _find_gate: Callable[[Session], Awaitable[Gate]]
+    _find_gate: Callable[[Session, Principal], Awaitable[Gate]]
     _clock_ms: Callable[[], int]
 
-    def open(self, session: Session, names: Sequence[str]) -> tuple[list[Capability], OnCall, list[FileChanges]]:
-        """The capabilities, what answers calls of them, and the list that receives the files they write."""
+    def open(
+        self, session: Session, caller: Principal, names: Sequence[str]
+    ) -> tuple[list[Capability], OnCall, list[FileChanges]]:
+        """The capabilities, what answers calls of them, and the list that receives the files they write. Calls are decided with
+        the facts of the caller whose request the hook is about."""
         tools = [tool for tool in self._calls.tools(session.tenant) if tool.name in names]
         principal = Principal(tenant=session.tenant, role="runner", user=HOOK_ACTOR)
         left: list[FileChanges] = []
@@ -308,7 +312,7 @@ class HookCalls:
             def note(kind: str, subject: str, **told: Any) -> None:
                 noted.append(AppendAudit(at=self._clock_ms(), kind=kind, actor=HOOK_ACTOR, subject=subject, data=told))
 
-            gate = await self._find_gate(session)
+            gate = (await self._find_gate(session, caller)).asked_by(HOOK_ACTOR)
             context = CallContext(principal=principal, session=session, run_id=None, gate=gate, note=note, noted=noted, left=left)
             try:
                 return await self._calls.answering(context)(name, args, kwargs)

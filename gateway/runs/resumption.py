@@ -141,8 +141,8 @@ class Resumption:
                 if live.record.waiting_run != record.id:
                     raise Conflict("RUN_NOT_WAITING", "the run does not wait any more")
                 kept = await self._suspension.load(record)
-                asker = msgspec.structs.replace(principal, user=record.user)
-                gate = (await self._sessions.find_gate(live)).asked_by(asker.name)
+                asker = kept.asker or msgspec.structs.replace(principal, user=record.user)
+                gate = await self._sessions.find_gate(live, asker)
                 feed = active.feeds.begin(tenant.id, record.id, kept.next_event)
                 turn = Turn(asker, live, gate, record, kept.body, feed, stop, self._clock_ms, is_resumed=True)
                 turn.warnings.extend(kept.warnings)

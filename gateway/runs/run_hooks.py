@@ -78,7 +78,15 @@ class RunHooks:
         session, run_id = turn.live.record, turn.record.id
         with step("hooks", event=event.value):
             fired = await self._hooks.fire(
-                event, session, data, decision.hooks, note=turn.note, target="run", recheck=recheck, run_id=run_id
+                event,
+                session,
+                turn.principal,
+                data,
+                decision.hooks,
+                note=turn.note,
+                target="run",
+                recheck=recheck,
+                run_id=run_id,
             )
         if fired.outcomes:
             add_warnings(turn.warnings, fired)

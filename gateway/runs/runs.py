@@ -134,7 +134,7 @@ class Runs:
                 if session.waiting_run is not None:
                     hint = "decide its approval, cancel it, or fork the session"
                     raise Conflict("SESSION_WAITING", f"the run {session.waiting_run} of this session waits", hint)
-                gate = (await self._sessions.find_gate(live)).asked_by(principal.name)
+                gate = await self._sessions.find_gate(live, principal)
                 if queued is None:
                     record = new_record(principal, session, asked.body, asked.feed.run_id, "running", now)
                 else:

@@ -37,7 +37,8 @@ RECORDING: Final = "recording"
 
 class SuspendedRun(msgspec.Struct, frozen=True):
     """A suspended run as it is stored: what is run, as the hooks left it, and the worker's recording. `next_event` is the number
-    of its next event; `warnings` are told with its result; `held` and `approvals` as in `Turn`."""
+    of its next event; `warnings` are told with its result; `held` and `approvals` as in `Turn`; `asker` is the caller, with
+    whose facts it continues."""
 
     body: RunBody
     recording: bytes
@@ -45,6 +46,7 @@ class SuspendedRun(msgspec.Struct, frozen=True):
     warnings: list[Diagnostic] = []
     held: list[HeldCall] = []
     approvals: list[str] = []
+    asker: Principal | None = None
 
 
 @dataclass(eq=False)
@@ -62,7 +64,8 @@ class Suspension:
         record = msgspec.structs.replace(turn.record, state="waiting", result=result, updated_at=now)
         turn.feed.flush()
         next_event = turn.feed.next + 1  # after `waiting`
-        packed = msgspec.msgpack.encode(SuspendedRun(turn.body, recording, next_event, turn.warnings, turn.held, turn.approvals))
+        told = (turn.warnings, turn.held, turn.approvals, turn.principal)
+        packed = msgspec.msgpack.encode(SuspendedRun(turn.body, recording, next_event, *told))
         sealed = seal(packed, self._keys, tenant=session.tenant, purpose=RECORDING)
         run_in = msgspec.structs.replace(session, language=turn.language)
         put = describe_snapshot(run_in, record.id, sealed, "recording", now=now, label=turn.language.value)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.policies.gate import Gate
-from gateway.records import Session
+from gateway.records import Principal, Session
 from sandbox.capabilities.registry import Capability
 from sandbox.workers.interface import Worker, WorkerLost
 
@@ -27,12 +27,12 @@ KNOWN_MAX: Final = 1000
 
 @dataclass(eq=False, slots=True)
 class Live:
-    """One session in memory. `worker` is where it is open."""
+    """One session in memory. `worker` is where it is open; `gates` are its policy as callers meet it."""
 
     record: Session
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     worker: Worker | None = None
-    gate: Gate | None = None
+    gates: dict[Principal, Gate] = field(default_factory=dict)
     tools: list[Capability] | None = None
     is_restarted: bool = False
     used_at: float = field(default_factory=time.monotonic)

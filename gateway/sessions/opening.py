@@ -10,12 +10,12 @@ Does not know: whether there is room for it (`gateway.sessions.eviction`).
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.errors import BadRequest, missing
+from gateway.pools import tenant_data
 from gateway.records import Session, Snapshot
 from gateway.sessions.live import Live
 from gateway.sessions.persistence import Seals
@@ -132,7 +132,7 @@ class SessionOpener:
         taken = self._taken_with.get(key)
         if taken is None:
             (pack,) = await origin.load_packs()
-            taken = (await asyncio.to_thread(read_manifest, pack)).capabilities
+            taken = (await tenant_data.run(origin.snapshot.tenant, read_manifest, pack)).capabilities
             while len(self._taken_with) >= KEPT_MAX:
                 del self._taken_with[next(iter(self._taken_with))]
             self._taken_with[key] = taken

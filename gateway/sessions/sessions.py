@@ -26,8 +26,9 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from gateway.errors import Forbidden, GatewayError, NotFound, TooMany, Unavailable, missing
+from gateway.errors import BadRequest, Forbidden, GatewayError, NotFound, TooMany, Unavailable, missing
 from gateway.ids import uuid7
+from gateway.policies.facts import CALLERS
 from gateway.policies.gate import Gate, language_name
 from gateway.policies.in_force import Policies
 from gateway.records import Principal, Record, Session, Tenant
@@ -48,6 +49,8 @@ from sandbox.workers.interface import FileChanges, Worker, WorkerLost, Workers
 SINGLES_LOOKED_AT_MAX: Final = 100
 """Sessions of single runs, the oldest, that are checked when there is no room for another session."""
 
+GATES_MAX: Final = 16
+"""Callers of one session whose gates are kept."""
 CONTINUES: Final = "the session continues from its last acknowledged run"
 RESTARTS: Final = "its files are as its last acknowledged run left them, its variables are gone; durable sessions keep them"
 
@@ -89,14 +92,13 @@ class Sessions:
 
     async def create(self, principal: Principal, asked: CreateSession) -> Session:
         """A new session, from a template if one is named. The first use opens it in a worker."""
-        record, gate, rule = await self._draft(principal, asked)
         if asked.template is None:
+            record, _, rule = await self._draft(principal, asked)
             await self._put_new(principal, record, rule)
         else:
-            async with self.lock_templates(record.tenant):
-                origin = await self._opener.find(record.tenant, asked.template)
-                record = await self._check_origin(gate, record, origin)
-                await self._put_new(principal, record, rule)
+            async with self.lock_templates(principal.tenant):
+                origin = await self._opener.find(principal.tenant, asked.template)
+                record = await self._put_from(principal, asked, origin)
         self.lives.put(record)
         await self._observer.start_session(self, principal, record)
         return record
@@ -105,12 +107,10 @@ class Sessions:
         """A new session with the heap and the files of a snapshot, open in a worker; none if that fails. `strict`: the
         snapshot was
         taken with exactly what can be called here."""
-        record, gate, rule = await self._draft(principal, asked)
-        async with self.lock_templates(record.tenant):
-            origin = self._opener.origin(await get_snapshot(self._store, record.tenant, snapshot_id))
-            record = await self._check_origin(gate, record, origin, strict=strict)
-            record = msgspec.structs.replace(record, template=origin.snapshot.id)
-            await self._put_new(principal, record, rule)
+        async with self.lock_templates(principal.tenant):
+            origin = self._opener.origin(await get_snapshot(self._store, principal.tenant, snapshot_id))
+            asked = msgspec.structs.replace(asked, template=origin.snapshot.id)
+            record = await self._put_from(principal, asked, origin, strict=strict)
         live = self.lives.put(record)
         async with live.lock:
             try:
@@ -127,6 +127,9 @@ class Sessions:
         if asked.facts and principal.role not in ("admin", "operator"):
             # THREAT[TM-POL-FACTS]: policies believe facts; a caller who is judged by them must not set them.
             raise Forbidden("PERMISSION_DENIED", "only an operator may set facts about a session")
+        if taken := CALLERS.intersection(asked.facts):
+            hint = "user and role are those of the caller, at each request"
+            raise BadRequest("INVALID_ARGUMENT", f"the fact {min(taken)} is not a session's to set", hint)
         session_id = check_session_id(asked.id) if asked.id is not None else uuid7()
         now = self._clock_ms()
         record = Session(
@@ -138,24 +141,27 @@ class Sessions:
             template=asked.template,
             durable=asked.durable or self._durable,
             policy=(await self._policies.active(tenant.id)).digest,
-            facts={"role": principal.role, **asked.facts},
+            facts={**asked.facts, "creator_role": principal.role},
             user=principal.user,
             head=None,
             created_at=now,
             updated_at=now,
             last_used_at=now,
         )
-        gate = (await self._policies.gate(tenant, record)).asked_by(principal.name)
+        gate = await self._policies.gate(tenant, record, principal)
         decision = gate.require("session.create", {"language": language_name(record.language)})
         return record, gate, decision.rule
 
-    async def _check_origin(self, gate: Gate, record: Session, origin: Origin, *, strict: bool = False) -> Session:
-        """To start from a snapshot is to restore it, under whatever name it is asked for."""
+    async def _put_from(self, principal: Principal, asked: CreateSession, origin: Origin, *, strict: bool = False) -> Session:
+        """A new session in the store that starts from a snapshot: to do so is to restore it, under whatever name it is asked for.
+        THREAT[TM-POL-TEMPLATE]: it is decided in the snapshot's language, which it has whatever was asked for."""
         found = origin.snapshot
+        record, gate, rule = await self._draft(principal, msgspec.structs.replace(asked, language=found.language))
         age_ms = max(0, self._clock_ms() - found.created_at)
         gate.require("snapshot.restore", {"bytes": found.size_bytes, "age": age_ms})
         await self._opener.check(origin, self._tools(record.tenant), strict=strict)
-        return msgspec.structs.replace(record, language=found.language)
+        await self._put_new(principal, record, rule)
+        return record
 
     async def _put_new(self, principal: Principal, record: Session, rule: str) -> None:
         data = {"language": record.language.value, "rule": rule, "policy": record.policy, "durable": record.durable}
@@ -209,7 +215,7 @@ class Sessions:
         """The tenant's record has changed: discard what was derived from it."""
         self._tenants.pop(tenant, None)
         for live in self.lives.of(tenant):
-            live.gate = None
+            live.gates.clear()
 
     async def get(self, principal: Principal, session_id: str) -> Session:
         return (await self.find(principal, session_id)).record
@@ -228,10 +234,11 @@ class Sessions:
                 changed["policy"] = (await self._policies.active(principal.tenant)).digest
             record = msgspec.structs.replace(live.record, **changed)
             if repin:  # raises if the policy cannot hold its facts
-                await self._policies.gate(await self.tenant(principal.tenant), record)
+                await self._policies.gate(await self.tenant(principal.tenant), record, principal)
             audit = AppendAudit(at=now, kind="session.update", actor=principal.name, subject=session_id, data={"repin": repin})
             await self._store.write(principal.tenant, [PutSession(session=record), audit])
-            live.record, live.gate = record, None
+            live.record = record
+            live.gates.clear()
             return record
 
     async def delete(
@@ -291,14 +298,19 @@ class Sessions:
                 await self.lives.drop(live)
                 raise Unavailable("WORKER_LOST", _why(lost), CONTINUES if live.record.durable else RESTARTS) from None
 
-    async def find_gate(self, live: Live) -> Gate:
-        if live.gate is None:
-            live.gate = await self._policies.gate(await self.tenant(live.record.tenant), live.record)
-        return live.gate
+    async def find_gate(self, live: Live, caller: Principal) -> Gate:
+        """The session's policy, as this caller meets it."""
+        gate = live.gates.get(caller)
+        if gate is None:
+            gate = await self._policies.gate(await self.tenant(live.record.tenant), live.record, caller)
+            if len(live.gates) >= GATES_MAX:
+                live.gates.clear()
+            live.gates[caller] = gate
+        return gate
 
-    async def tenant_gate(self, tenant: str) -> Gate:
+    async def tenant_gate(self, caller: Principal) -> Gate:
         """For what concerns the tenant, not one session."""
-        return await self._policies.gate(await self.tenant(tenant))
+        return await self._policies.gate(await self.tenant(caller.tenant), caller=caller)
 
     async def ensure_open(self, live: Live, origin: Origin | None = None) -> Worker:
         """Open it in its worker, from `origin` if it is being restored."""

@@ -19,6 +19,7 @@ import msgspec
 
 from gateway.errors import BadRequest, Conflict, GatewayError
 from gateway.ids import uuid7
+from gateway.policies.gate import Gate
 from gateway.records import Principal, Record, RegistryEntry, Session, Snapshot
 from gateway.sessions.opening import get_snapshot
 from gateway.sessions.persistence import Seals, audit_snapshot, describe_snapshot, find_origin
@@ -69,7 +70,7 @@ class Snapshots:
         """Save the session as it is now."""
         async with self._sessions.open(principal, session_id) as (live, worker):
             frozen = await worker.freeze(session_id, label=label[:200], parent=None)
-            gate = (await self._sessions.find_gate(live)).asked_by(principal.name)
+            gate = await self._sessions.find_gate(live, principal)
             gate.require("snapshot.take", {"bytes": len(frozen.pack)})
             kind = "template" if template else "saved"
             return await self._store_pack(principal, live.record, frozen.id, frozen.pack, label, kind)
@@ -134,7 +135,7 @@ class Snapshots:
 
         found = await asyncio.to_thread(verify)
         manifest = found.manifest
-        gate = (await self._sessions.tenant_gate(principal.tenant)).asked_by(principal.name)
+        gate = await self._sessions.tenant_gate(principal)
         gate.require("snapshot.restore", {"bytes": len(pack), "age": max(0, self._clock_ms() - manifest.created_at)})
         known = await self._store.snapshot(principal.tenant, found.id)
         if known is not None:
@@ -169,7 +170,7 @@ class Snapshots:
         if not 1 <= len(names) <= FORKS_MAX or len(set(names)) != len(names):
             raise BadRequest("INVALID_ARGUMENT", f"ask for 1 to {FORKS_MAX} forks, each with an id of its own")
         async with self._sessions.open(principal, session_id) as (live, worker):
-            gate = (await self._sessions.find_gate(live)).asked_by(principal.name)
+            gate = await self._sessions.find_gate(live, principal)
             decision = gate.require("session.fork", {"count": len(names)})
             await self._sessions.make_room(principal, len(names))
             heap = await worker.freeze(session_id)
@@ -228,11 +229,13 @@ class Snapshots:
         return found
 
     async def diff(self, principal: Principal, old_id: str, new_id: str) -> Diff:
-        """What changed from one snapshot to another: files, pages, variables."""
+        """What changed from one snapshot to another: files, pages, variables. THREAT[TM-POL-DIFF]: of the files, those that the
+        policy lets this caller read."""
         old, new = await self._load(principal, old_id), await self._load(principal, new_id)
         found = await asyncio.to_thread(diff.diff, old, new)
+        gate = await self._sessions.tenant_gate(principal)
         return Diff(
-            files=_change(found.files),
+            files=_show(_change(found.files), gate),
             pages=found.pages,
             variables={name: _change(change) for name, change in found.variables.items()},
         )
@@ -244,6 +247,10 @@ class Snapshots:
 
 def _change(change: diff.Change) -> dict[str, list[str]]:
     return {"added": change.added, "removed": change.removed, "changed": change.changed}
+
+
+def _show(changes: dict[str, list[str]], gate: Gate) -> dict[str, list[str]]:
+    return {kind: [path for path in paths if gate.permits("fs.read", {"path": path})] for kind, paths in changes.items()}
 
 
 def _begin_and_end(forks: list[Session]) -> tuple[list[Change], list[Change]]:
@@ -267,6 +274,7 @@ def _describe_fork(parent: Session, name: str, head: str, principal: Principal, 
         parent=parent.id,
         waiting_run=None,
         user=principal.user,
+        facts={**parent.facts, "creator_role": principal.role},
         created_at=now,
         updated_at=now,
         last_used_at=now,

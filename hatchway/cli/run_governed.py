@@ -68,12 +68,10 @@ async def _run(options: argparse.Namespace, body: RunBody, limits: dict[str, int
     if not facts.get("tenant", TENANT):
         raise RequestError("INVALID_ARGUMENT", "--fact tenant= names no tenant", "for example --fact tenant=acme")
     async with _open_gateway(options.policy, facts) as (service, principal):
-        about = {name.removeprefix("session."): value for name, value in facts.items() if name.startswith("session.")}
         asked = CreateSession(
             id=_SESSION,
             language=body.language or Language.PYTHON,
             limits=msgspec.structs.replace(DEFAULT_LIMITS, **limits),
-            facts=about,
         )
         await service.sessions.create(principal, asked)
         for path, place in list_pairs(options.file):
@@ -86,15 +84,16 @@ async def _run(options: argparse.Namespace, body: RunBody, limits: dict[str, int
 
 @asynccontextmanager
 async def _open_gateway(policy: str, facts: dict[str, Any]) -> AsyncIterator[tuple[Service, Principal]]:
-    now, own = now_ms(), {"tenant", "plan", "user"}
+    now, own = now_ms(), {"tenant", "plan", "user", "session.role"}
     tenant = Tenant(
         id=str(facts.get("tenant", TENANT)),
         plan=str(facts.get("plan", "team")),
-        facts={name: value for name, value in facts.items() if name not in own and not name.startswith("session.")},
+        facts={name: value for name, value in facts.items() if name not in own},
         created_at=now,
         updated_at=now,
     )
-    principal = Principal(tenant=tenant.id, role="operator", user=str(facts.get("user", getpass.getuser())))
+    role: Any = facts.get("session.role", "operator")
+    principal = Principal(tenant=tenant.id, role=role, user=str(facts.get("user", getpass.getuser())))
     store = MemoryStore()
     service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), Configuration(policy=policy))
     try:

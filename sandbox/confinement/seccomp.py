@@ -27,7 +27,7 @@ _NUMBERS: Final[Mapping[str, tuple[int, ...]]] = {
     "clock_gettime": (228,), "clock_getres": (229,), "clock_nanosleep": (230,), "exit_group": (231,), "epoll_wait": (232,),
     "tgkill": (234,), "newfstatat": (262,), "ppoll": (271,), "set_robust_list": (273,), "epoll_pwait": (281,), "dup3": (292,),
     "pipe2": (293,), "prlimit64": (302,), "getcpu": (309,), "getrandom": (318,), "memfd_create": (319,), "rseq": (334,),
-    "process_madvise": (440,),
+    "process_madvise": (440,), "setpriority": (141,),
     "socket": (41, 198), "clone": (56, 220), "clone3": (435, 435), "ptrace": (101, 117), "mount": (165, 40),
     "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51), "unshare": (272, 97), "setns": (308, 268),
     "bpf": (321, 280), "keyctl": (250, 219), "add_key": (248, 217), "request_key": (249, 218), "init_module": (175, 105),

@@ -214,6 +214,9 @@ class Workers(Protocol):
     @property
     def lost(self) -> int: ...
 
+    def read_cpu(self) -> Mapping[str, float]:
+        """The CPU seconds that each tenant's sessions have used, as the kernel counts; "" is what cannot be told apart."""
+
     async def start(self) -> Sequence[str]:
         """Make ready; the guests that are."""
 

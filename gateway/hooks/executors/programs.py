@@ -8,7 +8,6 @@ THREAT[TM-HOOK-003]: a hook that never ends, floods its output or eats memory is
 
 from __future__ import annotations
 
-import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import msgspec
 from gateway.hooks.outputs import MAX_OUTPUT_BYTES, Error, HookOutput, Ran, overran, parse, timed_out
 from gateway.hooks.payloads import FOLDER, Letter
 from gateway.hooks.specs import COMMAND_BYTES_MAX, ExecutorType, UserHookSpec
-from gateway.hooks.wasm_compiler import Compiler
+from gateway.hooks.wasm_compiler import compile_module
 from sandbox.capabilities.registry import Capability
 from sandbox.errors import SetupError
 from sandbox.languages import LANGUAGE_OF_HOOK, LANGUAGES
@@ -28,9 +27,10 @@ from sandbox.wire import RunStatus
 from sandbox.workers.interface import Aside, AsideOutcome, FileChanges, FileEntry, OnCall, Worker, WorkerLost
 
 MODULE_BYTES_MAX: Final = 4 << 20
+WASM_MEMORY_MB: Final = 32
 _LIMITS: Final[dict[ExecutorType, tuple[int, int]]] = {
     **{hook: LANGUAGES[language].hook_limits for hook, language in LANGUAGE_OF_HOOK.items()},
-    "wasm": (32, 256),
+    "wasm": (WASM_MEMORY_MB, 256),
 }
 """Memory in MiB and stack depth. Memory is growth over the image for interpreters, all of it for wasm."""
 _CALLS_MAX: Final = 32
@@ -41,7 +41,8 @@ _KINDS: Final = ("directory", "file", "symlink")
 """In the order they are written."""
 _ALONE: Final = "import sys; sys.path[:] = filter(None, sys.path); exec(compile({!r}, {!r}, 'exec'))"
 """THREAT[TM-HOOK-001]: programs start in /workspace, where Python looks for modules first: a session that has written a
-`smtplib.py` there would be imported by its judge. One line around the program keeps its own line numbers."""
+`smtplib.py` there would be imported by its judge. One line around the program keeps its own line numbers. JavaScript's guest
+loads no file for a program that has a hook's variables; other folders than /workspace and /tmp cannot be written to."""
 
 LoadProgram = Callable[[str, str], Awaitable[bytes | None]]
 """The program of a source (`policy`, `user` or a capability) and name, or None. Never the session's own files: a program must not
@@ -142,13 +143,14 @@ class WorkerForks:
 
     worker: Callable[[], Awaitable[Worker]]
     uses: Callable[[Sequence[str]], tuple[list[Capability], OnCall | None, list[FileChanges]]] | None = None
+    tenant: str = ""
 
     async def run(self, session_id: str, aside: Aside, names: Sequence[str]) -> AsideOutcome:
         tools, on_call, left = self.uses(names) if self.uses is not None and names else ([], None, [])
         if tools:
             aside = msgspec.structs.replace(aside, tools=tools)
         if aside.module:  # workers compile nothing
-            code = await asyncio.to_thread(_compiler().compile, aside.module, aside.limits.memory_mb << 20)
+            code = await compile_module(self.tenant, aside.module, aside.limits.memory_mb << 20)
             aside = msgspec.structs.replace(aside, module=code)
         try:
             outcome = await (await self.worker()).aside(session_id, aside, on_call=on_call)
@@ -158,11 +160,6 @@ class WorkerForks:
             what = aside.language.value if aside.language else "it"
             raise SetupError(f"{what} is not ready here yet; see /readyz") from None
         return msgspec.structs.replace(outcome, changes=_join([*left, outcome.changes])) if left else outcome
-
-
-@functools.cache
-def _compiler() -> Compiler:
-    return Compiler()
 
 
 def _join(every: Sequence[FileChanges]) -> FileChanges:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from sandbox.confinement.seccomp import ALL, ALLOW, ENOSYS, Filter, Rule
+from sandbox.workers.local.threads import LOW_PRIORITY
 
 _CLONE_THREAD: Final = 0x10000
 _PAGEMAP_SCAN, _UFFDIO_REGISTER, _UFFDIO_UNREGISTER = 0xC0606610, 0xC020AA00, 0x8010AA01
@@ -16,6 +17,7 @@ _PR_SET_NAME, _PR_SET_VMA = 15, 0x53564D41
 _AT_EMPTY_PATH: Final = 0x1000
 _MADV_POPULATE_WRITE: Final = 23
 _WRITE_AND_EXECUTE: Final = 6
+_PRIO_PROCESS: Final = 0
 _FCNTL: Final = (0, 1, 2, 3, 4, 1030, 1033, 1034)
 """Duplicate, flags, and the seals of files without a name: nothing that sends signals or locks."""
 
@@ -40,10 +42,12 @@ _WORKER: Final[dict[str, Rule]] = {
     "fcntl": [(1, ALL, _FCNTL)],
     "mmap": [(2, _WRITE_AND_EXECUTE, (0, 2, 4))],
     "mprotect": [(2, _WRITE_AND_EXECUTE, (0, 2, 4))],
+    "setpriority": [(0, ALL, (_PRIO_PROCESS,)), (2, ALL, (LOW_PRIORITY,))],
     "process_madvise": [(3, ALL, (_MADV_POPULATE_WRITE,))],
 }  # fmt: skip
-"""What a worker needs once it serves: memory, its socket, threads, clocks, the page scan. clone3 is answered as an old kernel
-would, because its flags are behind a pointer: threads are then made by clone, whose flags can be seen."""
+"""What a worker needs once it serves: memory, its socket, threads and a lower priority for those that compute for long, clocks,
+the page scan. clone3 is answered as an old kernel would, because its flags are behind a pointer: threads are then made by clone,
+whose flags can be seen."""
 
 WORKER: Final = Filter(_WORKER)
 PARSER: Final = Filter({**_WORKER, **dict.fromkeys(("clone", "fork", "wait4", "kill", "pipe2", "dup3"), ALLOW)})

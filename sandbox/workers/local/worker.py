@@ -48,7 +48,7 @@ from sandbox.workers.local.side_programs import Asides
 from sandbox.workers.local.slots import SlotCancel, Slots
 from sandbox.workers.local.state_packs import Heaps, with_free
 from sandbox.workers.local.suspensions import Notes, Suspended, suspend
-from sandbox.workers.local.threads import Threads
+from sandbox.workers.local.threads import Load, Threads
 from sandbox.workers.warm_decoders import describe_records
 
 _THREADS_MAX: Final = 1024
@@ -85,6 +85,7 @@ class LocalWorker:
         self._slots = slots or Slots(os.cpu_count() or 1)
         self._threads = threads or Threads(_THREADS_MAX, "hatchway-worker")
         self._owns_threads = threads is None
+        self._load = Load()
         self._images = store
         self._heaps = Heaps(store)
         self._asides = Asides(store)
@@ -118,7 +119,7 @@ class LocalWorker:
             finally:
                 self._slots.release()
 
-        return await self._threads.compute(compute, cancel.ask if cancel is not None else None, then)
+        return await self._threads.compute(compute, cancel.ask if cancel is not None else None, then, self._load)
 
     async def open(self, opening: Opening) -> None:
         check_session_id(opening.session_id)
@@ -357,14 +358,15 @@ def _files(opening: Opening) -> VfsLimits:
 
 
 class LocalWorkers:
-    """Every tenant's sessions in this process, apart from one another but for the cores they share."""
+    """Every tenant's sessions in this process, apart from one another. Each tenant may compute on all cores; the kernel shares
+    them (`sandbox.workers.local.threads`)."""
 
     lost = 0
     """None can be lost without this process."""
 
     def __init__(self, *, cores: int | None = None, store: Images = images) -> None:
         describe_records()
-        self._slots = Slots(cores or os.cpu_count() or 1)
+        self._cores = cores or os.cpu_count() or 1
         self._threads = Threads(_THREADS_MAX, "hatchway-worker")
         self._images = store
         self._workers: dict[str, LocalWorker] = {}
@@ -379,10 +381,13 @@ class LocalWorkers:
     def live(self) -> int:
         return len(self._workers)
 
+    def read_cpu(self) -> dict[str, float]:
+        return {"": time.process_time()}
+
     async def of(self, tenant: str) -> LocalWorker:
         worker = self._workers.get(tenant)
         if worker is None:
-            worker = self._workers[tenant] = LocalWorker(slots=self._slots, threads=self._threads, store=self._images)
+            worker = self._workers[tenant] = LocalWorker(slots=Slots(self._cores), threads=self._threads, store=self._images)
         return worker
 
     async def forget(self, tenant: str) -> None:

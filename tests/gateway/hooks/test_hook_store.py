@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+import wasmtime
 
 from gateway.errors import GatewayError
 from gateway.hooks.hook_store import HOOKS_MAX, HookStore
@@ -13,6 +14,13 @@ from tests.gateway.house import House, housed
 from tests.gateway.runs.test_run_hooks import OPERATOR
 
 WASM = b"\0asm\x01\0\0\0"
+_LENGTH = (1 << 20) + 2
+MODULE = (
+    bytes(wasmtime.wat2wasm('(module (memory (export "memory") 1) (func (export "_start")))'))
+    + bytes([0, _LENGTH & 0x7F | 0x80, _LENGTH >> 7 & 0x7F | 0x80, _LENGTH >> 14, 1, ord("x")])
+    + b"\0" * (1 << 20)
+)
+"""With a section of no meaning, which makes it long."""
 
 
 def spec(command: str, **more: Any) -> dict[str, Any]:
@@ -73,7 +81,8 @@ def test_hooks_that_come_at_once_are_no_more_than_there_may_be() -> None:
     [
         ("lint/a.sh", b"#" * (64 << 10), None),
         ("lint/a.sh", b"#" * ((64 << 10) + 1), "QUOTA_EXCEEDED"),
-        ("scan.wasm", WASM + b"\0" * (1 << 20), None),
+        ("scan.wasm", MODULE, None),
+        ("scan.wasm", WASM + b"\0" * (1 << 20), "INVALID_HOOK"),
         ("scan.wasm", WASM + b"\0" * (4 << 20), "QUOTA_EXCEEDED"),
         ("bad name$", b"true", "INVALID_ARGUMENT"),
         ("../a.sh", b"true", "INVALID_ARGUMENT"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import wasmtime
 
+from gateway.hooks import wasm_compiler
 from gateway.hooks.firing import Fired
 from gateway.hooks.specs import from_policy
 from gateway.hooks.wasm_compiler import Bounds, Compiler
@@ -135,12 +138,16 @@ def test_a_module_with_an_unknown_function_or_invalid_code_is_refused(stage: Sta
     assert "does not compile" in (fire(stage, invalid) or "")
 
 
+def slow(variables: int = 1000, depth: int = 200) -> bytes:
+    """1,000 variables that every one of 200 nested loops changes: 11 KB that take most of a minute to compile."""
+    names = range(variables)
+    inner = " ".join(f"(local.set {n} (i32.add (local.get {n}) (local.get {(n * 7 + 1) % variables})))" for n in names)
+    loops = "(loop " * depth + inner + "(br_if 0 (local.get 0)))" * depth
+    return build(f'(module (memory (export "memory") 1) (func (export "_start") (local {"i32 " * variables}) {loops}))')
+
+
 def test_tm_hook_005_a_compile_bomb_is_killed_and_stays_refused() -> None:
-    """1,000 variables that every one of 200 nested loops changes: 11 KB that take most of a minute."""
-    names = range(1000)
-    inner = " ".join(f"(local.set {n} (i32.add (local.get {n}) (local.get {(n * 7 + 1) % 1000})))" for n in names)
-    loops = "(loop " * 200 + inner + "(br_if 0 (local.get 0)))" * 200
-    bomb = build(f'(module (memory (export "memory") 1) (func (export "_start") (local {"i32 " * 1000}) {loops}))')
+    bomb = slow()
     compiler = Compiler(Bounds(cpu_seconds=1))
     for _ in range(2):
         with pytest.raises(BadModule, match="takes more than 1 s or 1024 MiB to compile"):
@@ -148,8 +155,28 @@ def test_tm_hook_005_a_compile_bomb_is_killed_and_stays_refused() -> None:
     assert compiler.compiled == 1
 
 
+def test_tm_hook_005_bombs_of_one_tenant_keep_no_other_tenants_hooks_and_threads_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wasm_compiler, "_compiler", functools.cache(lambda: Compiler(Bounds(cpu_seconds=3))))
+    bombs, module, small = [slow(1000, depth) for depth in range(200, 208)], build(says("{}")), build(says("{} "))
+
+    async def main() -> None:
+        await wasm_compiler.compile_module("victim", module, MEMORY)
+        tasks = [asyncio.create_task(wasm_compiler.compile_module("flood", bomb, MEMORY)) for bomb in bombs]
+        await asyncio.sleep(0.2)
+        async with asyncio.timeout(2.9):
+            assert await wasm_compiler.compile_module("victim", module, MEMORY), "what was compiled is found at once"
+            assert await asyncio.to_thread(lambda: 1) == 1, "other work finds threads"
+            assert await wasm_compiler.compile_module("victim", small, MEMORY), "a new one does not wait for the bombs"
+        assert not any(task.done() for task in tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(main())
+
+
 def test_a_compilation_that_is_late_by_the_wall_clock_may_be_tried_again() -> None:
-    compiler, module = Compiler(Bounds(wall_seconds=0)), build(f"(module {PLAIN})")
+    compiler, module = Compiler(Bounds(wall_seconds=0)), slow(200, 40)
     with pytest.raises(BadModule, match="takes longer than 0 s"):
         compiler.compile(module, MEMORY)
     compiler.bounds = Bounds(wall_seconds=60)

@@ -122,7 +122,7 @@ def test_tm_pol_facts_only_an_operator_says_what_policies_believe_about_a_sessio
             with pytest.raises(Forbidden):
                 await house.sessions.create(ANN, CreateSession(facts={"mfa": True}))
             made = await house.sessions.create(OPERATOR, CreateSession(facts={"mfa": True}))
-            assert made.facts == {"role": "operator", "mfa": True}
+            assert made.facts == {"creator_role": "operator", "mfa": True}
 
     asyncio.run(main())
 
@@ -244,7 +244,7 @@ def test_a_refusal_names_its_rule_and_how_to_learn_more() -> None:
         async with housed() as house:
             session = await house.sessions.create(ANN, CreateSession())
             live = await house.sessions.find(ANN, session.id)
-            gate = await house.sessions.find_gate(live)
+            gate = await house.sessions.find_gate(live, ANN)
             with pytest.raises(GatewayError) as refused:
                 gate.require("fs.read", {"path": "/etc/passwd"})
             assert refused.value.error.hint == "decided by default; `hatchway policy explain` says why"

@@ -117,7 +117,7 @@ def test_tm_appr_replay_a_hook_does_not_use_what_was_approved_for_a_run(tmp_path
             (asked,) = (await made.service.store.approvals("acme", pending=True)).items
             await made.service.approvals.decide(BOB, asked.id, Decide(decision="approve"))
             live = await made.service.sessions.find(ANN, session)
-            _, answer, _ = made.service.hook_calls.open(live.record, ["refund"])
+            _, answer, _ = made.service.hook_calls.open(live.record, ANN, ["refund"])
             reply = await answer("refund", [], {"amount": 50})
             assert reply.error is not None and reply.error.code == "PERMISSION_DENIED"
             done = await made.service.resumption.resume(ANN, waiting.id)

@@ -44,7 +44,7 @@ def test_a_fork_has_heap_files_and_values_and_goes_its_own_way() -> None:
 
 def test_a_snapshot_is_restored_as_another_session_with_its_files_listed_at_once() -> None:
     async def main() -> None:
-        async with housed() as house:
+        async with housed("allow fs.read\n") as house:
             session = await new(house)
             await run(house, session, "x = [1, 2]; open('f', 'w').write('1')")
             saved = await house.snapshots.take(ANN, session, "before")
@@ -339,5 +339,41 @@ def test_a_tenants_templates_do_not_wait_for_another_tenant() -> None:
             await house.snapshots.take(EVE, made.id, "warm", template=True)
             async with asyncio.timeout(30), house.sessions.lock_templates("acme"):
                 assert (await house.sessions.create(EVE, CreateSession(template="warm"))).template == "warm"
+
+    asyncio.run(main())
+
+
+def test_tm_pol_diff_a_comparison_names_no_file_that_the_policy_hides() -> None:
+    rules = 'allow fs.read\ndeny fs.read when path under "/workspace/secret"\ndeny fs.read when session.role == runner\n'
+
+    async def main() -> None:
+        async with housed(rules) as house:
+            olga = msgspec.structs.replace(ANN, role="operator", user="olga")
+            session = await new(house)
+            before = await house.snapshots.take(ANN, session)
+            await run(
+                house, session, "import os; os.mkdir('secret'); open('secret/plan.txt', 'w').close(); open('a.txt', 'w').close()"
+            )
+            after = await house.snapshots.take(ANN, session)
+            found = await house.snapshots.diff(olga, before.id, after.id)
+            assert found.files == {"added": ["/workspace/a.txt"], "removed": [], "changed": []}
+            assert (await house.snapshots.diff(ANN, before.id, after.id)).files["added"] == []
+
+    asyncio.run(main())
+
+
+def test_tm_pol_template_a_session_is_permitted_in_the_language_that_its_template_has() -> None:
+    rules = "deny session.create when language == javascript and session.role == runner\n"
+
+    async def main() -> None:
+        async with housed(rules) as house:
+            olga = msgspec.structs.replace(ANN, role="operator", user="olga")
+            made = await house.sessions.create(olga, CreateSession(language=Language.JAVASCRIPT))
+            saved = await house.snapshots.take(olga, made.id, "js", template=True)
+            with pytest.raises(Forbidden):
+                await house.sessions.create(ANN, CreateSession(template="js"))
+            with pytest.raises(Forbidden):
+                await house.snapshots.restore(ANN, saved.id)
+            assert (await house.sessions.create(olga, CreateSession(template="js"))).language is Language.JAVASCRIPT
 
     asyncio.run(main())

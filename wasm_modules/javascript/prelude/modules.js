@@ -93,6 +93,8 @@
     const bare = name.replace(/^node:/, "");
     if (Object.hasOwn(hooks.builtins, bare)) return `node:${bare}`;
     if (name.startsWith("node:")) throw notFound(`No such built-in module: ${name}`, "ERR_UNKNOWN_BUILTIN_MODULE", bare);
+    // THREAT[TM-HOOK-001]: whatever file a hook could load was written by the session that it judges.
+    if (hooks.isHook) throw notFound(`Cannot find module '${name}': a hook has the built-in modules only`, code);
     const directory = directoryOf(base);
     if (IS_PATH.test(name)) {
       const path = pathOf(name, directory);

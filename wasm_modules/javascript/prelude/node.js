@@ -1,7 +1,10 @@
 // node.js: process, the small modules scripts import without thinking (util, os, url, timers), and the list of all built-in ones.
 (function (native, hooks) {
   const environment = {};
-  hooks.setEnvironment = (values) => Object.assign(environment, values);
+  hooks.setEnvironment = (values) => {
+    Object.assign(environment, values);
+    hooks.isHook ||= "HATCHWAY_HOOK_ID" in values;
+  };
 
   const stream = (fd) => ({
     fd,

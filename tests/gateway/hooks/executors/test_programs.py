@@ -116,6 +116,28 @@ def test_tm_hook_001_a_module_of_the_session_does_not_shadow_what_a_hook_imports
     assert stage.fire("pre_tool_use", bash("echo clean >&2; exit 1")).blocked == "clean"
 
 
+@pytest.mark.parametrize(
+    "name", ["tiny", "./own.mjs", "/workspace/own.mjs", "file:///workspace/own.mjs", "/tmp/own.js", "tiny/part"]
+)
+def test_tm_hook_001_a_javascript_hook_loads_no_file_of_the_session(stage: Stage, name: str) -> None:
+    own = "module.exports = 'the session'; console.error('the session speaks'); process.exit(0)"
+    for path in ("node_modules/tiny/index.js", "node_modules/tiny/part.js", "own.mjs"):
+        stage.write(f"/workspace/{path}", own)
+    stage.run(f"echo {own!r} > /tmp/own.js")
+    required = (
+        f"let found = 'nothing';\ntry {{ found = require('{name}') }} catch (e) {{}}\nconsole.error(found); process.exit(1)"
+    )
+    created = required.replace("require(", "require('module').createRequire('/workspace/x.js')(")
+    imported = f"import('{name}').then(() => 'a module', () => 'nothing').then((it) => {{ console.error(it); process.exit(1) }})"
+    for program in (required, created, imported):
+        fired = stage.fire("pre_tool_use", {"executor": {"type": "javascript", "command": program}})
+        assert fired.blocked == "nothing"
+    fine = stage.fire(
+        "pre_tool_use", {"executor": {"type": "javascript", "command": "console.error(require('path').sep); process.exit(1)"}}
+    )
+    assert fine.blocked == "/"
+
+
 def test_a_python_hooks_traceback_has_its_own_lines(stage: Stage) -> None:
     fired = stage.fire("pre_tool_use", {"executor": {"type": "python", "command": "x = 1\n\nx / 0"}, "id": "lines"})
     assert 'File "<user:lines>", line 3' in fired.outcomes[0].stderr

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
 import threading
+import time
 
 import pytest
 
-from sandbox.workers.local.threads import Threads
+from sandbox.workers.local.threads import LOW_PRIORITY, Load, Threads
 
 SECONDS = 20
 
@@ -159,3 +161,42 @@ def test_threads_that_have_been_ended_take_no_more_work() -> None:
     assert done.wait(SECONDS), "what was handed over before is done"
     with pytest.raises(RuntimeError, match="ended"):
         threads.do(done.clear)
+
+
+def read_priority() -> int:
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+
+def burn(seconds: float) -> int:
+    """The thread's priority after so much CPU time."""
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+    return read_priority()
+
+
+def test_tm_lim_starve_what_computes_for_long_has_a_lower_priority_and_others_have_not() -> None:
+    async def main() -> None:
+        threads, greedy, modest = Threads(8, "test"), Load(), Load()
+        usual = await threads.compute(read_priority, load=greedy)
+        seen: list[int] = []
+        async with asyncio.timeout(SECONDS):
+            while not seen or seen[-1] == usual:  # it is lowered by the loop, when that gets the interpreter
+                seen.append(await threads.compute(functools.partial(burn, 0.1), load=greedy))
+        assert seen[-1] == LOW_PRIORITY
+        assert await threads.compute(read_priority, load=greedy) == LOW_PRIORITY, "it has just computed for long"
+        assert await threads.compute(read_priority, load=modest) == usual
+        threads.close()
+
+    asyncio.run(main())
+
+
+def test_what_sleeps_keeps_its_priority() -> None:
+    async def main() -> None:
+        threads, load = Threads(8, "test"), Load()
+        usual = await threads.compute(read_priority, load=load)
+        slept = threading.Event()
+        assert await threads.compute(lambda: (slept.wait(0.05), read_priority())[1], load=load) == usual
+        threads.close()
+
+    asyncio.run(main())
