@@ -10,7 +10,8 @@ Every code stands in `gateway.codes` with its cause and remedy.
     └── ours
         ├── Internal 500
         ├── Unsupported 501
-        ├── Unavailable 503         busy, starting, stopping, a worker died
+        ├── Unavailable 503         busy, starting, stopping, a worker died (says when to retry)
+        │   └── StoreUnavailable    the database is away
         └── StoreFailed 507         the disk or the database refused; nothing was written
 
 THREAT[TM-HTTP-ORACLE]: another tenant's object is NotFound, with the same words as an absent one: `missing` makes them all.
@@ -94,6 +95,15 @@ class Unsupported(GatewayError):
 class Unavailable(GatewayError):
     status = 503
     retry_after_ms = 1000
+
+
+class StoreUnavailable(Unavailable):
+    """The database is away, for now. Every caller is told the same; why stands in the log, with the `__cause__`."""
+
+    retry_after_ms = 2000
+
+    def __init__(self) -> None:
+        super().__init__("STORE_UNAVAILABLE", "the database cannot be reached now", "try again as Retry-After says")
 
 
 class StoreFailed(GatewayError):
