@@ -37,6 +37,7 @@ from gateway.http.api.request_limits import check_head, has_body, read_body
 from gateway.http.api.routing import Routes
 from gateway.http.api.sse import EventReply
 from gateway.http.api.websocket import Conversation, choose_protocol
+from gateway.http.transport.shares import find_seat
 from gateway.records import Principal
 from gateway.telemetry import Telemetry, step
 
@@ -79,14 +80,19 @@ class Endpoint:
         record.unread = has_body(headers, scope["http_version"])
         operation, path = self.routes.match(scope["method"], scope["raw_path"])
         record.operation = operation.name
+        seat = find_seat(scope)
         if operation.tag == _HEALTH:
             principal = await self._identify(scope, operation, headers)
             return await self._perform(scope, receive, record, operation, path, headers, principal)
+        if seat is not None and seat.is_reserve:
+            raise Unavailable("BUSY", "too many connections are open", "try again in a moment, on a connection that is open")
         with self._admission.take_place(), self._telemetry.span("http.request", carrier=headers, operation=operation.name):
             with step("authenticate"):
                 principal = await self._identify(scope, operation, headers)
             record.tenant = principal.tenant
             if operation.audience != "public":
+                if seat is not None:
+                    seat.is_known = True
                 with step("admit", tenant=principal.tenant):
                     await self._admission.check_rate(principal)
             return await self._perform(scope, receive, record, operation, path, headers, principal)
@@ -212,6 +218,8 @@ class Endpoint:
                 read_bearer(headers, offered)
                 principal = await self._identify(scope, operation, headers)
                 record.tenant = principal.tenant
+                if (seat := find_seat(scope)) is not None:
+                    seat.is_known = True
                 await self._admission.check_rate(principal)
                 query = decode_query(operation, scope["query_string"])
                 call = Call(principal=principal, path=path, query=query, headers=headers, request_id=record.id)
