@@ -144,6 +144,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     body_bytes_max: Annotated[int, _count("A request's body where the operation does not say less; more gets 413.", 1024)] = (
         16 << 20
     )
+    body_bytes_per_tenant_max: Annotated[
+        int, _count("The bodies of all requests that one tenant has under way, together; more gets 429.", 1024)
+    ] = 256 << 20
     upload_bytes_max: Annotated[int, _count("The body of an upload: an archive, a snapshot.", 1024)] = 128 << 20
     json_depth_max: Annotated[int, _count("How deep arrays and objects of a JSON or CBOR body may be nested.", 4, 128)] = 64
     items_max: Annotated[int, _count("How many arrays, objects and (CBOR) values a body may hold.", 64)] = 200_000
@@ -183,8 +186,12 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     access_log: Annotated[bool, Meta(description="Write one JSON line for each request to standard error.")] = True
     log_level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="The least severe log line.")] = "info"
     metrics: Annotated[
-        Literal["open", "admin", "off"], Meta(description="Who may read `/metrics`: every caller, admins only, or no caller.")
-    ] = "open"
+        Literal["operator", "admin", "loopback", "open", "off"],
+        Meta(
+            description="Who may read `/metrics`: tokens of operators and admins, of admins only, callers on this machine that "
+            "come through no proxy, every caller, or no caller."
+        ),
+    ] = "operator"
     tracing: Annotated[
         Literal["off", "console", "otlp"],
         Meta(description="OpenTelemetry spans: none, printed, or sent as the OTEL_EXPORTER_OTLP_* variables say."),

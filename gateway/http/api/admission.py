@@ -38,10 +38,11 @@ def compute_burst(requests_per_min: int) -> float:
 
 
 class _Tenant:
-    __slots__ = ("bucket", "in_flight", "quotas", "read_s", "streams")
+    __slots__ = ("body_bytes", "bucket", "in_flight", "quotas", "read_s", "streams")
 
     def __init__(self) -> None:
         self.in_flight = 0
+        self.body_bytes = 0
         self.streams = 0
         self.quotas = Quotas()
         self.read_s = float("-inf")
@@ -115,6 +116,25 @@ class Admission:
         return _Place(tenant)
 
     @contextlib.contextmanager
+    def hold_body(self, name: str) -> Iterator[Callable[[int], None]]:
+        """Room for the body of a request, for as long as that lasts; what is yielded is told of each piece."""
+        tenant, held, most = self._find(name), 0, self._caps.body_bytes_per_tenant_max
+
+        def count(size: int) -> None:
+            nonlocal held
+            held += size
+            tenant.body_bytes += size
+            if tenant.body_bytes > most:
+                self._telemetry.refused.labels("tenant_bodies").inc()
+                hint = "send fewer large bodies at the same time"
+                raise TooMany("BUSY", f"the bodies of this tenant's requests have more than {most} bytes together", hint)
+
+        try:
+            yield count
+        finally:
+            tenant.body_bytes -= held
+
+    @contextlib.contextmanager
     def hold_stream(self, name: str) -> Iterator[None]:
         """One of a tenant's open streams."""
         tenant = self._find(name)
@@ -152,5 +172,5 @@ class Admission:
         """Drop the oldest that have nothing on their way. The newest is being used right now."""
         *old, _ = self._tenants
         for name in old[: TENANTS_MAX // 10]:
-            if not self._tenants[name].in_flight and not self._tenants[name].streams:
+            if not (self._tenants[name].in_flight or self._tenants[name].streams or self._tenants[name].body_bytes):
                 del self._tenants[name]

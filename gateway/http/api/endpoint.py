@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any, Final
 
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
@@ -24,7 +24,7 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from gateway.configuration import Configuration
-from gateway.errors import GatewayError, Unavailable
+from gateway.errors import GatewayError, StoreUnavailable, Unavailable
 from gateway.http.api.access_record import AccessRecord, find_record
 from gateway.http.api.admission import Admission
 from gateway.http.api.authentication import Authenticator, read_bearer
@@ -38,12 +38,11 @@ from gateway.http.api.routing import Routes
 from gateway.http.api.sse import EventReply
 from gateway.http.api.websocket import Conversation, choose_protocol
 from gateway.http.transport.shares import find_seat
+from gateway.pools import acting_for, run_large
 from gateway.records import Principal
 from gateway.telemetry import Telemetry, step
 
 _HEALTH: Final = "health"
-_LARGE: Final = 64 << 10
-"""A body from here on is decoded in a thread, next to the event loop."""
 
 
 class Endpoint:
@@ -56,10 +55,11 @@ class Endpoint:
         authenticator: Authenticator,
         admission: Admission,
         idempotence: Idempotence | None = None,
+        note_outage: Callable[[Exception], None] | None = None,
     ) -> None:
         self.routes = Routes(operations)
         self._caps, self._telemetry, self._admission = configuration, telemetry, admission
-        self._authenticator, self._idempotence = authenticator, idempotence
+        self._authenticator, self._idempotence, self._note_outage = authenticator, idempotence, note_outage
         self._finishing: set[asyncio.Task[Response]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,6 +71,8 @@ class Endpoint:
         except ClientDisconnect:
             raise
         except Exception as error:
+            if isinstance(error, StoreUnavailable) and self._note_outage is not None:
+                self._note_outage(error)
             response = render_problem(HTTPConnection(scope), error)
         await response(scope, receive, send)
 
@@ -90,6 +92,7 @@ class Endpoint:
             with step("authenticate"):
                 principal = await self._identify(scope, operation, headers)
             record.tenant = principal.tenant
+            acting_for.set(principal.tenant)
             if operation.audience != "public":
                 if seat is not None:
                     seat.is_known = True
@@ -98,8 +101,7 @@ class Endpoint:
             return await self._perform(scope, receive, record, operation, path, headers, principal)
 
     async def _identify(self, scope: Scope, operation: Operation, headers: dict[str, str]) -> Principal:
-        client = scope.get("client")
-        return await self._authenticator.identify(operation.audience, headers, client[0] if client else "")
+        return await self._authenticator.identify(operation.audience, headers, _address(scope))
 
     async def _perform(
         self,
@@ -111,16 +113,26 @@ class Endpoint:
         headers: dict[str, str],
         principal: Principal,
     ) -> Response:
-        query, data = decode_query(operation, scope["query_string"]), b""
-        if record.unread and (operation.body is not None or operation.method == "POST"):
-            data = await self._read(Request(scope, receive), operation, headers, principal)
+        if not record.unread or (operation.body is None and operation.method != "POST"):
+            return await self._call(scope, record, operation, path, headers, principal, b"")
+        with self._admission.hold_body(principal.tenant) as count:
+            data = await self._read(Request(scope, receive), operation, headers, principal, count)
             record.unread = False
             await self._authenticator.confirm(operation.audience, headers)  # it may have taken minutes to arrive
-        content_type = headers.get("content-type", "")
-        if len(data) > _LARGE:
-            body = await asyncio.to_thread(decode_body, operation, data, content_type, self._caps)
-        else:
-            body = decode_body(operation, data, content_type, self._caps)
+            return await self._call(scope, record, operation, path, headers, principal, data)
+
+    async def _call(
+        self,
+        scope: Scope,
+        record: AccessRecord,
+        operation: Operation,
+        path: dict[str, str],
+        headers: dict[str, str],
+        principal: Principal,
+        data: bytes,
+    ) -> Response:
+        query, content_type = decode_query(operation, scope["query_string"]), headers.get("content-type", "")
+        body = await run_large(principal.tenant, len(data), decode_body, operation, data, content_type, self._caps)
         call = Call(
             principal=principal,
             path=path,
@@ -129,18 +141,22 @@ class Endpoint:
             headers=headers,
             content_type=content_type,
             request_id=record.id,
+            address=_address(scope),
             cbor=wants_cbor(headers.get("accept", "")),
         )
         key = headers.get("idempotency-key") if operation.method == "POST" else None
         if key is not None and self._idempotence is not None:
             target = scope["raw_path"] + b"?" + scope["query_string"]
-            digest = digest_request(principal.token_id, operation.method, target, content_type, data)
+            asked = (principal.token_id, operation.method, target, content_type, data)
+            digest = await run_large(principal.tenant, len(data), digest_request, *asked)
             return await self._run_once(self._idempotence, operation, call, key, digest)
         if operation.finishes:
             return await self._finish(self._run(operation, call))
         return await self._run(operation, call)
 
-    async def _read(self, request: Request, operation: Operation, headers: dict[str, str], principal: Principal) -> bytes:
+    async def _read(
+        self, request: Request, operation: Operation, headers: dict[str, str], principal: Principal, count: Callable[[int], None]
+    ) -> bytes:
         caps = self._caps
         with self._admission.take_tenant_place(principal.tenant), step("read body"):
             return await read_body(
@@ -148,6 +164,7 @@ class Endpoint:
                 headers,
                 bytes_max=caps.upload_bytes_max if operation.upload else caps.body_bytes_max,
                 deadline_s=(caps.upload_deadline_ms if operation.upload else caps.body_deadline_ms) / 1000,
+                count=count,
             )
 
     async def _run(self, operation: Operation, call: Call) -> Response:
@@ -236,3 +253,8 @@ class Endpoint:
             if record.status:
                 raise
             await render_problem(socket, error)(scope, socket.receive, socket.send)
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else ""

@@ -113,11 +113,13 @@ class Server:
             seat.give_way = task.cancel
             self._handshakes.add(task)
             task.add_done_callback(self._handshakes.discard)
-            task.add_done_callback(functools.partial(self._end, seat))
+            task.add_done_callback(functools.partial(self._end, seat, sock))
 
-    def _end(self, seat: Seat, task: asyncio.Task[None]) -> None:
+    def _end(self, seat: Seat, sock: socket.socket, task: asyncio.Task[None]) -> None:
         self._shares.leave(seat)
-        if not task.cancelled() and task.exception() is not None:
+        if task.cancelled():
+            sock.close()  # it gave way before there was a connection, perhaps before anything was done
+        elif task.exception() is not None:
             _log.error("a connection failed", exc_info=task.exception())
 
     async def _serve(self, sock: socket.socket, seat: Seat) -> None:
@@ -135,9 +137,6 @@ class Server:
         except OSError:  # TLS could not be agreed on, or the client has left
             sock.close()
             return
-        except BaseException:
-            sock.close()
-            raise
         writer = asyncio.StreamWriter(transport, protocol, reader, loop)
         connection = Connection(seat, self._pressure, self._application, loop, self._config, self._context, {SEAT: seat},
                                 reader, writer)  # fmt: skip

@@ -2,9 +2,10 @@
 
 Rules: THREAT[TM-HTTP-FLOOD]: an address has at most its share of the connections, and a connection that does nothing is worth
 less than a new one. Where a share is used up, a connection of the same address gives way to the next; where all places are taken,
-one of the address that has most of them does, if that has more than the new one's. The first to give way is the one that
-has shown no valid token for longest; then the one that has been idle for longest; one that answers an admitted caller never does.
-If none gives way there is a small reserve, in which only health is answered, so that a service that is full does not look dead.
+one of the address that has most to spare does, if that has more connections than the new one's. The first to give way is the one
+that has shown no valid token for longest; then the one that has been idle for longest; one that answers an admitted caller never
+does. If none gives way there is a small reserve, in which only health is answered, so that a service that is full does not look
+dead. THREAT[TM-HTTP-SLOW]: who sends or reads slowly and has shown no token holds a connection only while none else wants it.
 
 An IPv6 client can have any address of its /64, so that is what counts as one. The operator's proxies (`proxies`) speak for many
 clients: they have no share of their own, and none of their connections gives way.
@@ -15,7 +16,6 @@ Does not know: sockets, requests. A `Seat` travels in the state of every request
 from __future__ import annotations
 
 import ipaddress
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -41,7 +41,8 @@ class Seat:
         self.give_way: Callable[[], object] = lambda: None
 
     def is_spare(self, now_s: float) -> bool:
-        return not self.is_busy or (not self.is_known and now_s - self.since_s > GRACE_S)
+        """Whether it may be made to give way."""
+        return not self.is_reserve and (not self.is_busy or (not self.is_known and now_s - self.since_s > GRACE_S))
 
 
 def find_seat(scope: Scope) -> Seat | None:
@@ -56,7 +57,7 @@ class Shares:
     def __init__(self, most: int, most_each: int = 0, proxies: Iterable[str] = ()) -> None:
         self._most, self._most_each = most, most_each or max(1, most // 4)
         self._proxies = [ipaddress.ip_network(proxy, strict=False) for proxy in proxies]
-        self._seats: defaultdict[str, set[Seat]] = defaultdict(set)
+        self._seats: dict[str, set[Seat]] = {}
         self._taken = self._reserved = 0
 
     def __len__(self) -> int:
@@ -65,19 +66,19 @@ class Shares:
     def take(self, address: str, now_s: float) -> Seat | None:
         """A place for a connection from there; None if there is none."""
         name = self._name(address)
-        own = self._seats[name]
+        own = self._seats.get(name, set())
         if name and len(own) >= self._most_each:
             has_room = self._push_out(name, now_s)
         elif self._taken >= self._most:
-            heaviest = max((one for one in self._seats if one), key=lambda one: len(self._seats[one]), default="")
-            is_heavier = heaviest == name or len(self._seats[heaviest]) > len(own)
-            has_room = bool(heaviest) and is_heavier and self._push_out(heaviest, now_s)
+            heavier = [one for one, seats in self._seats.items() if one and (one == name or not name or len(seats) > len(own))]
+            most_spare = max(heavier, key=lambda one: sum(seat.is_spare(now_s) for seat in self._seats[one]), default="")
+            has_room = bool(most_spare) and self._push_out(most_spare, now_s)
         else:
             has_room = True
         if not has_room and (self._reserved >= RESERVE or sum(one.is_reserve for one in own) >= RESERVE_EACH):
             return None
         seat = Seat(name, now_s, is_reserve=not has_room)
-        own.add(seat)
+        self._seats.setdefault(name, set()).add(seat)  # not `own`: the last of it may have given way
         self._count(seat, 1)
         return seat
 
@@ -97,7 +98,7 @@ class Shares:
             self._taken += by
 
     def _push_out(self, name: str, now_s: float) -> bool:
-        seats = [seat for seat in self._seats[name] if not seat.is_reserve and seat.is_spare(now_s)]
+        seats = [seat for seat in self._seats[name] if seat.is_spare(now_s)]
         if not seats:
             return False
         last = min(seats, key=lambda seat: (seat.is_known, seat.since_s))

@@ -284,13 +284,32 @@ def test_readiness_tells_how_far_each_language_is() -> None:
     asyncio.run(main())
 
 
-@pytest.mark.parametrize(("setting", "status"), [("open", 200), ("admin", 401), ("off", 404)])
-def test_metrics_are_for_whom_the_setting_says(setting: Any, status: int) -> None:
+@pytest.mark.parametrize(
+    ("setting", "none", "runner", "operator", "admin"),
+    [
+        ("open", 200, 200, 200, 200),
+        ("operator", 401, 403, 200, 200),
+        ("admin", 401, 403, 403, 200),
+        ("loopback", 403, 403, 403, 403),
+        ("off", 404, 404, 404, 404),
+    ],
+)
+def test_tm_http_metrics_are_for_whom_the_setting_says(setting: Any, none: int, runner: int, operator: int, admin: int) -> None:
     async def main() -> None:
         rig = rig_of(metrics=setting)
-        assert (await ask(rig.asgi, "GET", "/metrics")).status == status
-        if setting == "admin":
-            assert (await ask(rig.asgi, "GET", "/metrics", token=rig.token("", "admin"))).status == 200
-            assert (await ask(rig.asgi, "GET", "/metrics", token=rig.token())).status == 403
+        assert (await ask(rig.asgi, "GET", "/metrics")).status == none
+        for role, status in (("runner", runner), ("operator", operator), ("admin", admin)):
+            assert (await ask(rig.asgi, "GET", "/metrics", token=rig.token("acme", role))).status == status
+
+    asyncio.run(main())
+
+
+def test_tm_http_metrics_need_a_token_unless_the_operator_says_otherwise() -> None:
+    async def main() -> None:
+        assert (await ask(rig_of().asgi, "GET", "/metrics", address="127.0.0.1")).status == 401
+        local = rig_of(metrics="loopback").asgi
+        for address in ("127.0.0.1", "::1"):
+            assert (await ask(local, "GET", "/metrics", address=address)).status == 200
+            assert (await ask(local, "GET", "/metrics", address=address, x_forwarded_for="198.51.100.7")).status == 403
 
     asyncio.run(main())
