@@ -104,16 +104,24 @@ class Server:
                 _log.error("no connection can be accepted: %s", error.strerror)
                 await asyncio.sleep(ACCEPT_AGAIN_S)  # out of files, or of memory: some are given back soon
                 continue
-            seat = self._shares.take(peer[0], loop.time())
-            if seat is None:
-                self._telemetry.refused.labels("connections").inc()
+            try:
+                self._admit(sock, peer[0])
+            except Exception:
+                _log.exception("a connection failed")  # and that one alone
                 sock.close()
-                continue
-            task = loop.create_task(self._serve(sock, seat))
-            seat.give_way = task.cancel
-            self._handshakes.add(task)
-            task.add_done_callback(self._handshakes.discard)
-            task.add_done_callback(functools.partial(self._end, seat, sock))
+
+    def _admit(self, sock: socket.socket, address: str) -> None:
+        loop = asyncio.get_running_loop()
+        seat = self._shares.take(address, loop.time())
+        if seat is None:
+            self._telemetry.refused.labels("connections").inc()
+            sock.close()
+            return
+        task = loop.create_task(self._serve(sock, seat))
+        seat.give_way = task.cancel
+        self._handshakes.add(task)
+        task.add_done_callback(self._handshakes.discard)
+        task.add_done_callback(functools.partial(self._end, seat, sock))
 
     def _end(self, seat: Seat, sock: socket.socket, task: asyncio.Task[None]) -> None:
         self._shares.leave(seat)
