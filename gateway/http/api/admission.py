@@ -64,6 +64,34 @@ class _Place:
         self._of.in_flight -= 1
 
 
+class Room:
+    """For one body, of what its tenant has for all of them: held while it is entered, by the request or by what goes on when its
+    client has left. `count` is told of each piece."""
+
+    def __init__(self, tenant: _Tenant, most: int, telemetry: Telemetry) -> None:
+        self._tenant, self._most, self._telemetry = tenant, most, telemetry
+        self._bytes = self._holders = 0
+
+    def count(self, size: int) -> None:
+        self._bytes += size
+        self._tenant.body_bytes += size
+        if self._tenant.body_bytes > self._most:
+            self._telemetry.refused.labels("tenant_bodies").inc()
+            message = f"the bodies of this tenant's requests have more than {self._most} bytes together"
+            raise TooMany("BUSY", message, "send fewer large bodies at the same time")
+
+    def __enter__(self) -> Room:
+        if not self._holders:
+            self._tenant.body_bytes += self._bytes
+        self._holders += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._holders -= 1
+        if not self._holders:
+            self._tenant.body_bytes -= self._bytes
+
+
 class Admission:
     def __init__(
         self,
@@ -115,24 +143,9 @@ class Admission:
             raise TooMany("BUSY", "too many requests of this tenant are on their way", "wait for answers before asking more")
         return _Place(tenant)
 
-    @contextlib.contextmanager
-    def hold_body(self, name: str) -> Iterator[Callable[[int], None]]:
-        """Room for the body of a request, for as long as that lasts; what is yielded is told of each piece."""
-        tenant, held, most = self._find(name), 0, self._caps.body_bytes_per_tenant_max
-
-        def count(size: int) -> None:
-            nonlocal held
-            held += size
-            tenant.body_bytes += size
-            if tenant.body_bytes > most:
-                self._telemetry.refused.labels("tenant_bodies").inc()
-                hint = "send fewer large bodies at the same time"
-                raise TooMany("BUSY", f"the bodies of this tenant's requests have more than {most} bytes together", hint)
-
-        try:
-            yield count
-        finally:
-            tenant.body_bytes -= held
+    def make_room(self, name: str) -> Room:
+        """For the body of a request."""
+        return Room(self._find(name), self._caps.body_bytes_per_tenant_max, self._telemetry)
 
     @contextlib.contextmanager
     def hold_stream(self, name: str) -> Iterator[None]:

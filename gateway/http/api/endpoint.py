@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
@@ -43,6 +43,18 @@ from gateway.records import Principal
 from gateway.telemetry import Telemetry, step
 
 _HEALTH: Final = "health"
+
+
+class _Asked(NamedTuple):
+    """A request of a known caller. `room` is held for its body."""
+
+    scope: Scope
+    record: AccessRecord
+    operation: Operation
+    path: dict[str, str]
+    headers: dict[str, str]
+    principal: Principal
+    room: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
 
 
 class Endpoint:
@@ -85,7 +97,7 @@ class Endpoint:
         seat = find_seat(scope)
         if operation.tag == _HEALTH:
             principal = await self._identify(scope, operation, headers)
-            return await self._perform(scope, receive, record, operation, path, headers, principal)
+            return await self._perform(_Asked(scope, record, operation, path, headers, principal), receive)
         if seat is not None and seat.is_reserve:
             raise Unavailable("BUSY", "too many connections are open", "try again in a moment, on a connection that is open")
         with self._admission.take_place(), self._telemetry.span("http.request", carrier=headers, operation=operation.name):
@@ -98,79 +110,62 @@ class Endpoint:
                     seat.is_known = True
                 with step("admit", tenant=principal.tenant):
                     await self._admission.check_rate(principal)
-            return await self._perform(scope, receive, record, operation, path, headers, principal)
+            return await self._perform(_Asked(scope, record, operation, path, headers, principal), receive)
 
     async def _identify(self, scope: Scope, operation: Operation, headers: dict[str, str]) -> Principal:
         return await self._authenticator.identify(operation.audience, headers, _address(scope))
 
-    async def _perform(
-        self,
-        scope: Scope,
-        receive: Receive,
-        record: AccessRecord,
-        operation: Operation,
-        path: dict[str, str],
-        headers: dict[str, str],
-        principal: Principal,
-    ) -> Response:
+    async def _perform(self, asked: _Asked, receive: Receive) -> Response:
+        operation, record = asked.operation, asked.record
         if not record.unread or (operation.body is None and operation.method != "POST"):
-            return await self._call(scope, record, operation, path, headers, principal, b"")
-        with self._admission.hold_body(principal.tenant) as count:
-            data = await self._read(Request(scope, receive), operation, headers, principal, count)
+            return await self._call(asked, b"")
+        with self._admission.make_room(asked.principal.tenant) as room:
+            data = await self._read(asked, Request(asked.scope, receive), room.count)
             record.unread = False
-            await self._authenticator.confirm(operation.audience, headers)  # it may have taken minutes to arrive
-            return await self._call(scope, record, operation, path, headers, principal, data)
+            await self._authenticator.confirm(operation.audience, asked.headers)  # it may have taken minutes to arrive
+            return await self._call(asked._replace(room=room), data)
 
-    async def _call(
-        self,
-        scope: Scope,
-        record: AccessRecord,
-        operation: Operation,
-        path: dict[str, str],
-        headers: dict[str, str],
-        principal: Principal,
-        data: bytes,
-    ) -> Response:
+    async def _read(self, asked: _Asked, request: Request, count: Callable[[int], None]) -> bytes:
+        caps, is_upload = self._caps, asked.operation.upload
+        with self._admission.take_tenant_place(asked.principal.tenant), step("read body"):
+            return await read_body(
+                request,
+                asked.headers,
+                bytes_max=caps.upload_bytes_max if is_upload else caps.body_bytes_max,
+                deadline_s=(caps.upload_deadline_ms if is_upload else caps.body_deadline_ms) / 1000,
+                count=count,
+            )
+
+    async def _call(self, asked: _Asked, data: bytes) -> Response:
+        scope, operation, headers, principal = asked.scope, asked.operation, asked.headers, asked.principal
         query, content_type = decode_query(operation, scope["query_string"]), headers.get("content-type", "")
         body = await run_large(principal.tenant, len(data), decode_body, operation, data, content_type, self._caps)
         call = Call(
             principal=principal,
-            path=path,
+            path=asked.path,
             query=query,
             body=body,
             headers=headers,
             content_type=content_type,
-            request_id=record.id,
+            request_id=asked.record.id,
             address=_address(scope),
             cbor=wants_cbor(headers.get("accept", "")),
         )
         key = headers.get("idempotency-key") if operation.method == "POST" else None
         if key is not None and self._idempotence is not None:
             target = scope["raw_path"] + b"?" + scope["query_string"]
-            asked = (principal.token_id, operation.method, target, content_type, data)
-            digest = await run_large(principal.tenant, len(data), digest_request, *asked)
-            return await self._run_once(self._idempotence, operation, call, key, digest)
+            parts = (principal.token_id, operation.method, target, content_type, data)
+            digest = await run_large(principal.tenant, len(data), digest_request, *parts)
+            return await self._run_once(self._idempotence, asked, call, key, digest)
         if operation.finishes:
-            return await self._finish(self._run(operation, call))
-        return await self._run(operation, call)
+            return await self._finish(self._run(asked, call))
+        return await self._run(asked, call)
 
-    async def _read(
-        self, request: Request, operation: Operation, headers: dict[str, str], principal: Principal, count: Callable[[int], None]
-    ) -> bytes:
-        caps = self._caps
-        with self._admission.take_tenant_place(principal.tenant), step("read body"):
-            return await read_body(
-                request,
-                headers,
-                bytes_max=caps.upload_bytes_max if operation.upload else caps.body_bytes_max,
-                deadline_s=(caps.upload_deadline_ms if operation.upload else caps.body_deadline_ms) / 1000,
-                count=count,
-            )
-
-    async def _run(self, operation: Operation, call: Call) -> Response:
-        """The operation, in its tenant's place and its time."""
+    async def _run(self, asked: _Asked, call: Call) -> Response:
+        """The operation, in its tenant's place and its time; with room for its body, also when the client has left."""
+        operation = asked.operation
         deadline_s = (operation.deadline_ms or self._caps.request_deadline_ms) / 1000
-        with self._admission.take_tenant_place(call.principal.tenant), step(operation.name):
+        with asked.room, self._admission.take_tenant_place(call.principal.tenant), step(operation.name):
             try:
                 async with asyncio.timeout(deadline_s) as limit:
                     answer = await operation.handler(call)
@@ -195,7 +190,7 @@ class Endpoint:
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
         return await asyncio.shield(task)
 
-    async def _run_once(self, idempotence: Idempotence, operation: Operation, call: Call, key: str, digest: str) -> Response:
+    async def _run_once(self, idempotence: Idempotence, asked: _Asked, call: Call, key: str, digest: str) -> Response:
         """The operation, or the answer it gave to the first request with this key."""
         tenant = call.principal.tenant
         replayed = await idempotence.begin(tenant, key, digest, call.cbor)
@@ -204,14 +199,14 @@ class Endpoint:
 
         async def perform() -> Response:
             try:
-                made = await self._run(operation, call)
+                made = await self._run(asked, call)
             except GatewayError as error:
                 await idempotence.end_refused(tenant, key, digest, error, call)
                 raise
             except BaseException:
                 await idempotence.release(tenant, key)
                 raise
-            is_shown = isinstance(made, Reply) and not operation.confidential
+            is_shown = isinstance(made, Reply) and not asked.operation.confidential
             await idempotence.end(tenant, key, digest, made, is_shown=is_shown)
             return made
 

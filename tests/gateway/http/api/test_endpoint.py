@@ -77,6 +77,24 @@ def test_tm_http_flood_the_bodies_of_one_tenant_have_a_share_of_the_memory() -> 
     serve(test, body_bytes_per_tenant_max=200_000)
 
 
+def test_tm_http_flood_a_body_keeps_its_room_when_its_client_has_left_and_its_work_goes_on() -> None:
+    async def test(rig: Rig) -> None:
+        acme, body = rig.token("acme"), {"text": "x" * 60_000}
+        for count in range(1, 4):
+            leaving = asyncio.create_task(ask(rig.asgi, "POST", "/v1/wait", body, token=acme, idempotency_key=str(count)))
+            while rig.notes.running < count:
+                await asyncio.sleep(0)
+            leaving.cancel()
+            await asyncio.wait((leaving,))
+        assert rig.notes.running == 3 and (await ask(rig.asgi, "POST", "/v1/echo", body, token=acme)).status == 429
+        rig.notes.gate.set()
+        while rig.notes.running:
+            await asyncio.sleep(0)
+        assert (await ask(rig.asgi, "POST", "/v1/echo", body, token=acme)).status == 200
+
+    serve(test, body_bytes_per_tenant_max=200_000)
+
+
 def test_tm_store_away_every_request_is_503_and_the_service_is_not_ready_until_it_is_back(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
