@@ -57,7 +57,8 @@ class Shares:
     def __init__(self, most: int, most_each: int = 0, proxies: Iterable[str] = ()) -> None:
         self._most, self._most_each = most, most_each or max(1, most // 4)
         self._proxies = [ipaddress.ip_network(proxy, strict=False) for proxy in proxies]
-        self._seats: dict[str, set[Seat]] = {}
+        self._seats: dict[str, dict[Seat, None]] = {}
+        """By address, in the order they came: the clock may not tell them apart."""
         self._taken = self._reserved = 0
 
     def __len__(self) -> int:
@@ -66,7 +67,7 @@ class Shares:
     def take(self, address: str, now_s: float) -> Seat | None:
         """A place for a connection from there; None if there is none."""
         name = self._name(address)
-        own = self._seats.get(name, set())
+        own = self._seats.get(name, {})
         if name and len(own) >= self._most_each:
             has_room = self._push_out(name, now_s)
         elif self._taken >= self._most:
@@ -78,15 +79,15 @@ class Shares:
         if not has_room and (self._reserved >= RESERVE or sum(one.is_reserve for one in own) >= RESERVE_EACH):
             return None
         seat = Seat(name, now_s, is_reserve=not has_room)
-        self._seats.setdefault(name, set()).add(seat)  # not `own`: the last of it may have given way
+        self._seats.setdefault(name, {})[seat] = None  # not `own`: the last of it may have given way
         self._count(seat, 1)
         return seat
 
     def leave(self, seat: Seat) -> None:
         """Once for each seat; nothing happens if it was made to give way before."""
-        seats = self._seats.get(seat.address, set())
+        seats = self._seats.get(seat.address, {})
         if seat in seats:
-            seats.remove(seat)
+            del seats[seat]
             self._count(seat, -1)
             if not seats:
                 del self._seats[seat.address]
