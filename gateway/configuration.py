@@ -13,6 +13,7 @@ Does not know: what the settings are used for.
 from __future__ import annotations
 
 import difflib
+import ipaddress
 import logging
 import tomllib
 from collections.abc import Mapping
@@ -134,7 +135,16 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         str, Meta(description="A PEM file of authorities; clients must present a certificate that one of them signed.")
     ] = ""
 
-    connections_max: Annotated[int, _count("Open connections; one more is closed at once.")] = 1024
+    connections_max: Annotated[
+        int, _count("Open connections; one more takes an idle one's place, or only health is answered on it.")
+    ] = 1024
+    connections_per_address_max: Annotated[
+        int, _count("Open connections of one address (IPv6: one /64) that is not in `proxies`; 0 is a quarter of all.", 0)
+    ] = 0
+    proxies: Annotated[
+        tuple[str, ...],
+        Meta(description="Addresses and networks of reverse proxies: they speak for many clients, and no share holds for them."),
+    ] = ()
     requests_in_flight_max: Annotated[int, _count("Requests being answered, of all tenants; one more gets 503.")] = 1024
     requests_per_tenant_max: Annotated[int, _count("Requests being answered, of one tenant; one more gets 429.")] = 256
     streams_per_tenant_max: Annotated[int, _count("Open event streams and WebSockets of one tenant; one more gets 429.")] = 128
@@ -144,6 +154,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     body_bytes_max: Annotated[int, _count("A request's body where the operation does not say less; more gets 413.", 1024)] = (
         16 << 20
     )
+    body_bytes_per_tenant_max: Annotated[
+        int, _count("The bodies of all requests that one tenant has under way, together; more gets 429.", 1024)
+    ] = 256 << 20
     upload_bytes_max: Annotated[int, _count("The body of an upload: an archive, a snapshot.", 1024)] = 128 << 20
     json_depth_max: Annotated[int, _count("How deep arrays and objects of a JSON or CBOR body may be nested.", 4, 128)] = 64
     items_max: Annotated[int, _count("How many arrays, objects and (CBOR) values a body may hold.", 64)] = 200_000
@@ -183,8 +196,12 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     access_log: Annotated[bool, Meta(description="Write one JSON line for each request to standard error.")] = True
     log_level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="The least severe log line.")] = "info"
     metrics: Annotated[
-        Literal["open", "admin", "off"], Meta(description="Who may read `/metrics`: every caller, admins only, or no caller.")
-    ] = "open"
+        Literal["operator", "admin", "loopback", "open", "off"],
+        Meta(
+            description="Who may read `/metrics`: tokens of operators and admins, of admins only, callers on this machine that "
+            "come through no proxy, every caller, or no caller."
+        ),
+    ] = "operator"
     tracing: Annotated[
         Literal["off", "console", "otlp"],
         Meta(description="OpenTelemetry spans: none, printed, or sent as the OTEL_EXPORTER_OTLP_* variables say."),
@@ -209,6 +226,11 @@ def load(file: Path | None, environment: Mapping[str, str], **given: Any) -> Con
     if made.database_url and not made.database_url.startswith(DATABASES):
         # Not what was given: a URL may hold a password.
         raise ConfigurationError(f"database_url begins with {' or '.join(DATABASES)}; for the embedded store, set data")
+    for proxy in made.proxies:
+        try:
+            ipaddress.ip_network(proxy, strict=False)
+        except ValueError:
+            raise ConfigurationError(f"proxies: {proxy[:80]!r} is neither an address nor a network") from None
     if bool(made.tls_certificate) != bool(made.tls_key):
         raise ConfigurationError("tls_certificate and tls_key belong together: one of them is missing")
     if made.tls_client_ca and not made.tls_key:

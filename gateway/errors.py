@@ -10,7 +10,7 @@ Every code stands in `gateway.codes` with its cause and remedy.
     └── ours
         ├── Internal 500
         ├── Unsupported 501
-        ├── Unavailable 503         busy, starting, stopping, a worker died
+        ├── Unavailable 503         busy, starting, stopping, a worker died (says when to retry)
         │   └── StoreUnavailable    the database is away
         └── StoreFailed 507         the disk or the database refused; nothing was written
 
@@ -98,10 +98,12 @@ class Unavailable(GatewayError):
 
 
 class StoreUnavailable(Unavailable):
-    """The database cannot be reached now; the store looks for it again by itself."""
+    """The database is away, for now. Every caller is told the same; why stands in the log, with the `__cause__`."""
 
-    def __init__(self, retry_after_ms: int = 2000) -> None:
-        super().__init__("STORE_UNAVAILABLE", "the store cannot be reached", "try again", retry_after_ms=retry_after_ms)
+    retry_after_ms = 2000
+
+    def __init__(self) -> None:
+        super().__init__("STORE_UNAVAILABLE", "the database cannot be reached now", "try again as Retry-After says")
 
 
 class StoreFailed(GatewayError):

@@ -6,9 +6,9 @@ doubles with every failure. One that `keeps_trying` is connected to in the backg
 when it has been reached, and why it has not been is logged once, until the reason changes.
 
 Rules: a server is not trusted. Its tools' names become identifiers (`prefix_name`; what is no letter, digit or underscore becomes
-`_`), and two that become the same are both left out; so are schemas that cannot be checked safely. How many tools, how long their
-texts, schemas and answers are, is bounded. What was left out stands in `diagnostics`. A server cannot ask anything of us: no
-sampling, no roots, no elicitation. HTTP goes through the guarded client (`gateway.capabilities.mcp_connections`).
+`_`), and two that become the same are both left out; so are schemas that cannot be checked safely (`schema_trials`). How many
+tools, how long their texts, schemas and answers are, is bounded. What was left out stands in `diagnostics`. A server cannot ask
+anything of us: no sampling, no roots, no elicitation. HTTP goes through the guarded client (`mcp_connections`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from gateway import pools
 from gateway.capabilities.catalogue import check_offers
+from gateway.capabilities.schema_trials import try_schemas
 from gateway.capabilities.sources import Caller, Function, Offer, ServerState, Source
 from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolError
 from sandbox.errors import RequestError
@@ -153,7 +155,9 @@ class ServerSource(Source):
             async with contextlib.AsyncExitStack() as stack:
                 async with asyncio.timeout(self.spec.connect_timeout_ms / 1000):
                     session, ended = await stack.enter_async_context(self._connected())
-                    self._take(await _list_tools(session))
+                    tools = await _list_tools(session)
+                    schemas = [(tool.input_schema, tool.output_schema or {}) for tool in tools[:TOOLS_MAX]]
+                    self._take(tools, await pools.schema_trials.run(self.spec.name, try_schemas, schemas))
                 self._session, self._ended, self._is_reached, self._failures = session, ended, True, 0
                 opened.set_result(session)
                 waits = [asyncio.ensure_future(event.wait()) for event in (leave, ended)]
@@ -205,12 +209,14 @@ class ServerSource(Source):
                 relaying.cancel()
                 await asyncio.wait((relaying,))
 
-    def _take(self, tools: Sequence[Tool]) -> None:
+    def _take(self, tools: Sequence[Tool], refusals: Sequence[str]) -> None:
         """The server's tools as offers: the same ones as before if nothing has changed."""
         self.diagnostics = []
         found: dict[str, list[Offer]] = {}
-        for tool in tools[:TOOLS_MAX]:
+        for tool, why in zip(tools[:TOOLS_MAX], refusals, strict=True):
             try:
+                if why:
+                    raise RequestError("INVALID_ARGUMENT", why)
                 offer = self._offer(tool)
                 check_offers([offer])
             except RequestError as refused:

@@ -28,6 +28,7 @@ from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, Preconditi
 from gateway.files import tar
 from gateway.files.overlay import Layers
 from gateway.ids import uuid7
+from gateway.pools import run_large
 from gateway.records import NIL_UUID, FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
 from gateway.stores.changes import Change, DeleteFile, Encoding, PutFile
 from gateway.stores.store import Store
@@ -59,6 +60,10 @@ def everything(_: str) -> bool:
     return True
 
 
+_BASE64_STEP: Final = 3 << 14
+"""Each piece holds the interpreter's lock: other threads have their turn in between."""
+
+
 def encoding_of(content: bytes) -> Encoding:
     """How bytes travel: as text if they are text."""
     try:
@@ -79,7 +84,7 @@ class Files:
         if key == "/":
             return SessionFile(**_facts(self._root(session_id)), content=None)
         found = await self._content(tenant, session_id, key, permitted)
-        return None if found is None else _session_file(*found)
+        return None if found is None else await run_large(tenant, len(found[1]), _session_file, *found)
 
     async def read_bytes(
         self, tenant: str, session_id: str, path: str, permitted: Permitted = everything
@@ -111,21 +116,24 @@ class Files:
         self, tenant: str, session_id: str, path: str, content: str, encoding: str = "text", *, expect: str | None = None
     ) -> SessionFile:
         """`expect`: None, ABSENT, or the digest of what is there (`StoredFile.digest`); else PreconditionFailed."""
-        data, kind = self._decode(content, encoding)
-        return await self._put(tenant, session_id, path, data, kind, protect=True, expect=expect)
+        data, kind = await run_large(tenant, len(content), self._decode, content, encoding)
+        made = await self._put(tenant, session_id, path, data, kind, protect=True, expect=expect)
+        return await run_large(tenant, len(data), _session_file, made, data)
 
     async def write_bytes(
         self, tenant: str, session_id: str, path: str, content: bytes, *, expect: str | None = None
-    ) -> SessionFile:
-        return await self._put(tenant, session_id, path, content, encoding_of(content), protect=True, expect=expect)
+    ) -> StoredFile:
+        kind = await run_large(tenant, len(content), encoding_of, content)
+        return await self._put(tenant, session_id, path, content, kind, protect=True, expect=expect)
 
     async def seed(self, tenant: str, session_id: str, file: InitialFile) -> SessionFile:
-        data, kind = self._decode(file.content, file.encoding)
-        return await self._put(tenant, session_id, file.path, data, kind, readonly=file.is_readonly)
+        data, kind = await run_large(tenant, len(file.content), self._decode, file.content, file.encoding)
+        made = await self._put(tenant, session_id, file.path, data, kind, readonly=file.is_readonly)
+        return await run_large(tenant, len(data), _session_file, made, data)
 
-    def size_of(self, file: InitialFile) -> int:
+    async def size_of(self, tenant: str, file: InitialFile) -> int:
         """How many bytes it has, however they travel."""
-        return len(self._decode(file.content, file.encoding)[0])
+        return len((await run_large(tenant, len(file.content), self._decode, file.content, file.encoding))[0])
 
     async def mkdir(self, tenant: str, session_id: str, path: str) -> FileInfo:
         """The directory, made if there is nothing; if a file is there, that file."""
@@ -258,7 +266,7 @@ class Files:
         readonly: bool = False,
         protect: bool = False,
         expect: str | None = None,
-    ) -> SessionFile:
+    ) -> StoredFile:
         key = normalize(path)
         if key == "/":
             raise BadRequest("INVALID_PATH", "the root cannot be written", "name a file below it")
@@ -278,7 +286,7 @@ class Files:
         found = await self._store.file(tenant, session_id, key)
         if found is None:
             raise NotFound("FILE_NOT_FOUND", f"file was deleted meanwhile: {key}")
-        return _session_file(found, content)
+        return found
 
     async def _content(self, tenant: str, session_id: str, path: str, permitted: Permitted) -> tuple[StoredFile, bytes] | None:
         """What is at a path, through symbolic links that stay inside."""
@@ -362,4 +370,6 @@ def _session_file(file: StoredFile, content: bytes) -> SessionFile:
             return SessionFile(**_facts(file), content=content.decode("utf-8"))
         except UnicodeDecodeError:
             pass
-    return SessionFile(**_facts(file), content=base64.b64encode(content).decode("ascii"), encoding="base64")
+    pieces = (content[at : at + _BASE64_STEP] for at in range(0, len(content), _BASE64_STEP))
+    encoded = "".join(base64.b64encode(piece).decode("ascii") for piece in pieces)
+    return SessionFile(**_facts(file), content=encoded, encoding="base64")

@@ -90,7 +90,7 @@ class GovernedFiles:
 
     async def write(
         self, principal: Principal, session_id: str, path: str, content: bytes, expect: str | None = None
-    ) -> SessionFile:
+    ) -> StoredFile:
         """`expect` is the digest that must be there, or ABSENT."""
         await self._may(principal, session_id, "fs.write", path, "write", bytes=len(content))
         async with self._sessions.hold(principal, session_id) as live:
@@ -100,7 +100,9 @@ class GovernedFiles:
 
     async def seed(self, principal: Principal, session_id: str, file: InitialFile) -> SessionFile:
         """The only way to make a read-only file; overwrites one too."""
-        await self._may(principal, session_id, "fs.write", file.path, "seed", bytes=self._files.size_of(file))
+        await self._may(
+            principal, session_id, "fs.write", file.path, "seed", bytes=await self._files.size_of(principal.tenant, file)
+        )
         return await self._changing(principal, session_id, lambda: self._files.seed(principal.tenant, session_id, file))
 
     async def mkdir(self, principal: Principal, session_id: str, path: str) -> FileInfo:

@@ -83,7 +83,10 @@ class Face:
         service.listeners.collected.append(lambda kind, count: telemetry.forgotten.labels(kind).inc(count))
         table = list_operations(service, self.authenticator, self.admission)
         table += more or []
-        table += health.operations(configuration, telemetry, self.admission, service.readiness, servers=service.servers)
+        self._watch = health.StoreWatch(lambda: store.tenant(FIRST_TENANT))
+        table += health.operations(
+            configuration, telemetry, self.admission, service.readiness, servers=service.servers, store=self._watch
+        )
         table += openapi.operations(table, _version())
         self.operations = table
         endpoint = Endpoint(
@@ -94,6 +97,7 @@ class Face:
             admission=self.admission,
             idempotence=Idempotence(store, service.clock, configuration.idempotency_ms),
             settle=service.audit.settle,
+            note_outage=self._watch.note,
         )
         preview = Preview(service, self.authenticator, self.admission, configuration.heartbeat_ms)
         mounted: dict[str, ASGIApp] = {"console": console.Console(), "preview": preview, **(mounts or {})}

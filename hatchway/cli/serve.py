@@ -33,6 +33,7 @@ def add_command(commands: Any) -> None:
         description="Run the gateway. Every setting can also be given in a TOML file or as HATCHWAY_NAME in the environment.",
         epilog="examples:\n  hatchway serve\n  hatchway serve --data /var/lib/hatchway --policy acme.hatch --port 8080\n"
         "  HATCHWAY_TLS_CERTIFICATE=cert.pem HATCHWAY_TLS_KEY=key.pem hatchway serve --host 0.0.0.0\n"
+        "/metrics needs a token of an operator or admin, unless the setting `metrics` says otherwise.\n"
         "settings: docs/configuration.md",
     )
     serve.add_argument("--config", metavar="FILE", help="a TOML file with settings")

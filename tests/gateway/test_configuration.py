@@ -35,7 +35,7 @@ def test_the_later_source_wins(tmp_path: Path) -> None:
         ("", {"HATCHWAY_PORT": "x"}, "port"),
         ("", {"HATCHWAY_HTTP2": "maybe"}, "http2"),
         ("", {"HATCHWAY_WORKERS": "threads"}, "workers is one of processes, in-process, and not 'threads'"),
-        ("metrics = 'all'", {}, "metrics is one of open, admin, off"),
+        ("metrics = 'all'", {}, "metrics is one of operator, admin, loopback, open, off"),
         ("database_url = 'foo'", {}, "database_url begins with postgresql:// or postgres://"),
         ("", {"HATCHWAY_DATABASE_URL": "sqlite:a.db"}, "for the embedded store, set data"),
         ("tls_key = 'k.pem'", {}, "belong together"),

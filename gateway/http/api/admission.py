@@ -38,10 +38,11 @@ def compute_burst(requests_per_min: int) -> float:
 
 
 class _Tenant:
-    __slots__ = ("bucket", "in_flight", "quotas", "read_s", "streams")
+    __slots__ = ("body_bytes", "bucket", "in_flight", "quotas", "read_s", "streams")
 
     def __init__(self) -> None:
         self.in_flight = 0
+        self.body_bytes = 0
         self.streams = 0
         self.quotas = Quotas()
         self.read_s = float("-inf")
@@ -61,6 +62,34 @@ class _Place:
 
     def __exit__(self, *_: object) -> None:
         self._of.in_flight -= 1
+
+
+class Room:
+    """For one body, of what its tenant has for all of them: held while it is entered, by the request or by what goes on when its
+    client has left. `count` is told of each piece."""
+
+    def __init__(self, tenant: _Tenant, most: int, telemetry: Telemetry) -> None:
+        self._tenant, self._most, self._telemetry = tenant, most, telemetry
+        self._bytes = self._holders = 0
+
+    def count(self, size: int) -> None:
+        self._bytes += size
+        self._tenant.body_bytes += size
+        if self._tenant.body_bytes > self._most:
+            self._telemetry.refused.labels("tenant_bodies").inc()
+            message = f"the bodies of this tenant's requests have more than {self._most} bytes together"
+            raise TooMany("BUSY", message, "send fewer large bodies at the same time")
+
+    def __enter__(self) -> Room:
+        if not self._holders:
+            self._tenant.body_bytes += self._bytes
+        self._holders += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._holders -= 1
+        if not self._holders:
+            self._tenant.body_bytes -= self._bytes
 
 
 class Admission:
@@ -114,6 +143,10 @@ class Admission:
             raise TooMany("BUSY", "too many requests of this tenant are on their way", "wait for answers before asking more")
         return _Place(tenant)
 
+    def make_room(self, name: str) -> Room:
+        """For the body of a request."""
+        return Room(self._find(name), self._caps.body_bytes_per_tenant_max, self._telemetry)
+
     @contextlib.contextmanager
     def hold_stream(self, name: str) -> Iterator[None]:
         """One of a tenant's open streams."""
@@ -152,5 +185,5 @@ class Admission:
         """Drop the oldest that have nothing on their way. The newest is being used right now."""
         *old, _ = self._tenants
         for name in old[: TENANTS_MAX // 10]:
-            if not self._tenants[name].in_flight and not self._tenants[name].streams:
+            if not (self._tenants[name].in_flight or self._tenants[name].streams or self._tenants[name].body_bytes):
                 del self._tenants[name]

@@ -34,7 +34,7 @@ def _refuse(message: str, hint: str | None = None) -> NoReturn:
 
 def decode_json(data: bytes, *, depth_max: int, items_max: int) -> Any:
     _check_nesting(data, depth_max, items_max)
-    if _SURROGATE.search(data):
+    if b"\\u" in data and _SURROGATE.search(data):
         try:
             msgspec.json.decode(data)  # the only one of our parsers that refuses half a surrogate pair
         except (msgspec.MsgspecError, RecursionError):

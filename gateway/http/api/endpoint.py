@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
@@ -24,7 +24,7 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from gateway.configuration import Configuration
-from gateway.errors import GatewayError, Unavailable
+from gateway.errors import GatewayError, StoreUnavailable, Unavailable
 from gateway.http.api.access_record import AccessRecord, find_record
 from gateway.http.api.admission import Admission
 from gateway.http.api.authentication import Authenticator, read_bearer
@@ -37,12 +37,24 @@ from gateway.http.api.request_limits import check_head, has_body, read_body
 from gateway.http.api.routing import Routes
 from gateway.http.api.sse import EventReply
 from gateway.http.api.websocket import Conversation, choose_protocol
+from gateway.http.transport.shares import find_seat
+from gateway.pools import acting_for, run_large
 from gateway.records import Principal
 from gateway.telemetry import Telemetry, step
 
 _HEALTH: Final = "health"
-_LARGE: Final = 64 << 10
-"""A body from here on is decoded in a thread, next to the event loop."""
+
+
+class _Asked(NamedTuple):
+    """A request of a known caller. `room` is held for its body."""
+
+    scope: Scope
+    record: AccessRecord
+    operation: Operation
+    path: dict[str, str]
+    headers: dict[str, str]
+    principal: Principal
+    room: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
 
 
 class Endpoint:
@@ -56,11 +68,13 @@ class Endpoint:
         admission: Admission,
         idempotence: Idempotence | None = None,
         settle: Callable[[str], Awaitable[None]] | None = None,
+        note_outage: Callable[[Exception], None] | None = None,
     ) -> None:
         """`settle` returns when the audit records of a tenant are in its chain: what is acknowledged is recorded."""
         self.routes = Routes(operations)
         self._caps, self._telemetry, self._admission = configuration, telemetry, admission
-        self._authenticator, self._idempotence, self._settle = authenticator, idempotence, settle
+        self._authenticator, self._idempotence = authenticator, idempotence
+        self._settle, self._note_outage = settle, note_outage
         self._finishing: set[asyncio.Task[Response]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,6 +86,8 @@ class Endpoint:
         except ClientDisconnect:
             raise
         except Exception as error:
+            if isinstance(error, StoreUnavailable) and self._note_outage is not None:
+                self._note_outage(error)
             response = render_problem(HTTPConnection(scope), error)
         await response(scope, receive, send)
 
@@ -81,75 +97,78 @@ class Endpoint:
         record.unread = has_body(headers, scope["http_version"])
         operation, path = self.routes.match(scope["method"], scope["raw_path"])
         record.operation = operation.name
+        seat = find_seat(scope)
         if operation.tag == _HEALTH:
             principal = await self._identify(scope, operation, headers)
-            return await self._perform(scope, receive, record, operation, path, headers, principal)
+            return await self._perform(_Asked(scope, record, operation, path, headers, principal), receive)
+        if seat is not None and seat.is_reserve:
+            raise Unavailable("BUSY", "too many connections are open", "try again in a moment, on a connection that is open")
         with self._admission.take_place(), self._telemetry.span("http.request", carrier=headers, operation=operation.name):
             with step("authenticate"):
                 principal = await self._identify(scope, operation, headers)
             record.tenant = principal.tenant
+            acting_for.set(principal.tenant)
             if operation.audience != "public":
+                if seat is not None:
+                    seat.is_known = True
                 with step("admit", tenant=principal.tenant):
                     await self._admission.check_rate(principal)
-            return await self._perform(scope, receive, record, operation, path, headers, principal)
+            return await self._perform(_Asked(scope, record, operation, path, headers, principal), receive)
 
     async def _identify(self, scope: Scope, operation: Operation, headers: dict[str, str]) -> Principal:
-        client = scope.get("client")
-        return await self._authenticator.identify(operation.audience, headers, client[0] if client else "")
+        return await self._authenticator.identify(operation.audience, headers, _address(scope))
 
-    async def _perform(
-        self,
-        scope: Scope,
-        receive: Receive,
-        record: AccessRecord,
-        operation: Operation,
-        path: dict[str, str],
-        headers: dict[str, str],
-        principal: Principal,
-    ) -> Response:
-        query, data = decode_query(operation, scope["query_string"]), b""
-        if record.unread and (operation.body is not None or operation.method == "POST"):
-            data = await self._read(Request(scope, receive), operation, headers, principal)
+    async def _perform(self, asked: _Asked, receive: Receive) -> Response:
+        operation, record = asked.operation, asked.record
+        if not record.unread or (operation.body is None and operation.method != "POST"):
+            return await self._call(asked, b"")
+        with self._admission.make_room(asked.principal.tenant) as room:
+            data = await self._read(asked, Request(asked.scope, receive), room.count)
             record.unread = False
-            await self._authenticator.confirm(operation.audience, headers)  # it may have taken minutes to arrive
-        content_type = headers.get("content-type", "")
-        if len(data) > _LARGE:
-            body = await asyncio.to_thread(decode_body, operation, data, content_type, self._caps)
-        else:
-            body = decode_body(operation, data, content_type, self._caps)
+            await self._authenticator.confirm(operation.audience, asked.headers)  # it may have taken minutes to arrive
+            return await self._call(asked._replace(room=room), data)
+
+    async def _read(self, asked: _Asked, request: Request, count: Callable[[int], None]) -> bytes:
+        caps, is_upload = self._caps, asked.operation.upload
+        with self._admission.take_tenant_place(asked.principal.tenant), step("read body"):
+            return await read_body(
+                request,
+                asked.headers,
+                bytes_max=caps.upload_bytes_max if is_upload else caps.body_bytes_max,
+                deadline_s=(caps.upload_deadline_ms if is_upload else caps.body_deadline_ms) / 1000,
+                count=count,
+            )
+
+    async def _call(self, asked: _Asked, data: bytes) -> Response:
+        scope, operation, headers, principal = asked.scope, asked.operation, asked.headers, asked.principal
+        query, content_type = decode_query(operation, scope["query_string"]), headers.get("content-type", "")
+        body = await run_large(principal.tenant, len(data), decode_body, operation, data, content_type, self._caps)
         call = Call(
             principal=principal,
-            path=path,
+            path=asked.path,
             query=query,
             body=body,
             headers=headers,
             content_type=content_type,
-            request_id=record.id,
+            request_id=asked.record.id,
+            address=_address(scope),
             cbor=wants_cbor(headers.get("accept", "")),
         )
         key = headers.get("idempotency-key") if operation.method == "POST" else None
         if key is not None and self._idempotence is not None:
             target = scope["raw_path"] + b"?" + scope["query_string"]
-            digest = digest_request(principal.token_id, operation.method, target, content_type, data)
-            return await self._run_once(self._idempotence, operation, call, key, digest)
+            parts = (principal.token_id, operation.method, target, content_type, data)
+            digest = await run_large(principal.tenant, len(data), digest_request, *parts)
+            return await self._run_once(self._idempotence, asked, call, key, digest)
         if operation.finishes:
-            return await self._finish(self._run(operation, call))
-        return await self._run(operation, call)
+            return await self._finish(self._run(asked, call))
+        return await self._run(asked, call)
 
-    async def _read(self, request: Request, operation: Operation, headers: dict[str, str], principal: Principal) -> bytes:
-        caps = self._caps
-        with self._admission.take_tenant_place(principal.tenant), step("read body"):
-            return await read_body(
-                request,
-                headers,
-                bytes_max=caps.upload_bytes_max if operation.upload else caps.body_bytes_max,
-                deadline_s=(caps.upload_deadline_ms if operation.upload else caps.body_deadline_ms) / 1000,
-            )
-
-    async def _run(self, operation: Operation, call: Call) -> Response:
-        """The operation, in its tenant's place and its time."""
+    async def _run(self, asked: _Asked, call: Call) -> Response:
+        """The operation, in its tenant's place and its time; with room for its body, also when the client has left."""
+        operation = asked.operation
         deadline_s = (operation.deadline_ms or self._caps.request_deadline_ms) / 1000
-        with self._admission.take_tenant_place(call.principal.tenant), step(operation.name):
+        with asked.room, self._admission.take_tenant_place(call.principal.tenant), step(operation.name):
             try:
                 async with asyncio.timeout(deadline_s) as limit:
                     answer = await self._handle(operation, call)
@@ -186,7 +205,7 @@ class Endpoint:
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
         return await asyncio.shield(task)
 
-    async def _run_once(self, idempotence: Idempotence, operation: Operation, call: Call, key: str, digest: str) -> Response:
+    async def _run_once(self, idempotence: Idempotence, asked: _Asked, call: Call, key: str, digest: str) -> Response:
         """The operation, or the answer it gave to the first request with this key."""
         tenant = call.principal.tenant
         replayed = await idempotence.begin(tenant, key, digest, call.cbor)
@@ -195,14 +214,14 @@ class Endpoint:
 
         async def perform() -> Response:
             try:
-                made = await self._run(operation, call)
+                made = await self._run(asked, call)
             except GatewayError as error:
                 await idempotence.end_refused(tenant, key, digest, error, call)
                 raise
             except BaseException:
                 await idempotence.release(tenant, key)
                 raise
-            is_shown = isinstance(made, Reply) and not operation.confidential
+            is_shown = isinstance(made, Reply) and not asked.operation.confidential
             await idempotence.end(tenant, key, digest, made, is_shown=is_shown)
             return made
 
@@ -226,6 +245,8 @@ class Endpoint:
                 read_bearer(headers, offered)
                 principal = await self._identify(scope, operation, headers)
                 record.tenant = principal.tenant
+                if (seat := find_seat(scope)) is not None:
+                    seat.is_known = True
                 await self._admission.check_rate(principal)
                 query = decode_query(operation, scope["query_string"])
                 call = Call(principal=principal, path=path, query=query, headers=headers, request_id=record.id)
@@ -242,3 +263,8 @@ class Endpoint:
             if record.status:
                 raise
             await render_problem(socket, error)(scope, socket.receive, socket.send)
+
+
+def _address(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else ""

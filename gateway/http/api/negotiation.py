@@ -22,7 +22,7 @@ import msgspec.inspect
 
 from gateway.configuration import Configuration
 from gateway.errors import BadRequest, UnsupportedMedia
-from gateway.http.api.decoding import decode_cbor, decode_json
+from gateway.http.api.large_bodies import decode_form
 from gateway.http.api.operation import Operation
 from gateway.http.api.routing import BAD_ESCAPE
 
@@ -78,13 +78,10 @@ def decode_body(operation: Operation, data: bytes, content_type: str, caps: Conf
         if kind not in operation.body_types and "*/*" not in operation.body_types:
             raise _refuse_type(kind, operation.body_types)
         return data
-    if kind == JSON:
-        value = decode_json(data, depth_max=caps.json_depth_max, items_max=caps.items_max)
-        return _convert(value, operation.body, ())
-    if kind == CBOR:
-        value = decode_cbor(data, depth_max=caps.json_depth_max, items_max=caps.items_max)
-        return _convert(value, operation.body, (bytes,))
-    raise _refuse_type(kind, (JSON, CBOR))
+    if kind not in (JSON, CBOR):
+        raise _refuse_type(kind, (JSON, CBOR))
+    value = decode_form(data, "json" if kind == JSON else "cbor", depth_max=caps.json_depth_max, items_max=caps.items_max)
+    return _convert(value, operation.body, () if kind == JSON else (bytes,))
 
 
 def _refuse_type(kind: str, taken: tuple[str, ...]) -> UnsupportedMedia:

@@ -40,6 +40,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}
     content_type: str = ""
     request_id: str = ""
+    address: str = ""
     cbor: bool = False
 
 

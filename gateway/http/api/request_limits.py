@@ -13,7 +13,7 @@ Does not know: operations, tenants. Bytes on the wire are checked in `gateway.ht
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from starlette.requests import Request
@@ -73,7 +73,15 @@ def has_body(headers: Mapping[str, str], http_version: str) -> bool:
     return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers or http_version == "2"
 
 
-async def read_body(request: Request, headers: Mapping[str, str], *, bytes_max: int, deadline_s: float) -> bytes:
+async def read_body(
+    request: Request,
+    headers: Mapping[str, str],
+    *,
+    bytes_max: int,
+    deadline_s: float,
+    count: Callable[[int], None] = lambda size: None,
+) -> bytes:
+    """`count` is told of every piece before it is held; it raises if there is no room for it."""
     coding = headers.get("content-encoding", "identity").strip().lower()
     if coding != "identity":
         # Never a guess, and nothing is unpacked here: a small body could become a large one before it is measured.
@@ -87,12 +95,12 @@ async def read_body(request: Request, headers: Mapping[str, str], *, bytes_max: 
             raise _too_large(bytes_max)
     try:
         async with asyncio.timeout(deadline_s):
-            return await _read(request, bytes_max)
+            return await _read(request, bytes_max, count)
     except TimeoutError:
         raise BodyTooSlow("BODY_TOO_SLOW", f"the body did not arrive within {deadline_s:g} s") from None
 
 
-async def _read(request: Request, bytes_max: int) -> bytes:
+async def _read(request: Request, bytes_max: int, count: Callable[[int], None]) -> bytes:
     pieces: list[bytes] = []
     total = 0
     async for piece in request.stream():
@@ -100,6 +108,7 @@ async def _read(request: Request, bytes_max: int) -> bytes:
             total += len(piece)
             if total > bytes_max:
                 raise _too_large(bytes_max)
+            count(len(piece))
             pieces.append(piece)
             if len(pieces) > PIECES_FREE and total < len(pieces) * PIECE_BYTES_MIN:
                 raise BadRequest("BODY_TOO_FRAGMENTED", f"the body comes in pieces of less than {PIECE_BYTES_MIN} bytes")

@@ -18,7 +18,6 @@ from gateway.http.api.operation import Answer, Call, Chunks, Operation, Raw, in_
 from gateway.http.api.pagination import Page, PageQuery, paginate
 from gateway.records import FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
 from gateway.service import Service
-from gateway.stores.changes import digest_of
 from gateway.stores.text_search import Searched
 
 TAR = "application/x-tar"
@@ -71,7 +70,7 @@ def _single_files(service: Service) -> list[Operation]:
     async def put_file(call: Call) -> Answer:
         path = "/" + call.path["path"]
         made = await service.workspace.write(*in_session(call), path, call.body, await _check_guards(service, call, path))
-        return Answer(_describe(made), headers={"etag": make_etag(digest_of(call.body))})
+        return Answer(_describe(made), headers={"etag": make_etag(made.digest)})
 
     async def delete_file(call: Call) -> None:
         path, recursive = "/" + call.path["path"], call.query.recursive
@@ -143,7 +142,7 @@ def _trees(service: Service) -> list[Operation]:
     ]  # fmt: skip
 
 
-def _describe(file: SessionFile) -> FileInfo:
+def _describe(file: FileInfo) -> FileInfo:
     """Without the content, which the caller has just sent."""
     return FileInfo(**{name: getattr(file, name) for name in FileInfo.__struct_fields__})
 

@@ -26,21 +26,6 @@ from gateway.runners.errors import too_large, unsupported
 from gateway.runners.governed_commands import Governor
 from gateway.runners.preview_tickets import Ticket
 from gateway.runners.runners import Listing, SessionInfo, parse_port
-from gateway.runners.wire import (
-    MAX_TIMEOUT_MS,
-    Artifact,
-    ArtifactRequest,
-    Command,
-    CommandResult,
-    Destination,
-    FileContents,
-    Octets,
-    Port,
-    PortPreview,
-    ReadFile,
-    SnapshotRef,
-    WriteFile,
-)
 from gateway.service import Service
 
 _TAG: Final = "runners"
@@ -74,7 +59,7 @@ def _threads(service: Service) -> list[Operation]:
         asked: Select = call.body
         return await service.runners.select(*_thread(call), asked.destination_id, asked.workspace, asked.read_roots)
 
-    async def snapshot_runner_session(call: Call) -> SnapshotRef:
+    async def snapshot_runner_session(call: Call) -> wire.SnapshotRef:
         await service.runners.session(*_thread(call))  # an unknown thread is not the policy's to refuse
         taken = await Governor(service).snapshot(call.principal, call.path["thread_id"])
         if taken is None:
@@ -89,7 +74,7 @@ def _threads(service: Service) -> list[Operation]:
             lambda call: service.runners.list(call.principal.tenant), name="list_runners", answer=Listing),
         change("POST", "/v1/runners/destinations", "Add a destination, or replace it",
                lambda call: service.runners.add(call.principal.tenant, call.body),
-               name="add_destination", body=Destination, answer=Destination, status=201),
+               name="add_destination", body=wire.Destination, answer=wire.Destination, status=201),
         change("DELETE", "/v1/runners/destinations/{destination_id}", "Remove a destination",
                lambda call: service.runners.remove(call.principal.tenant, call.path["destination_id"]),
                name="remove_destination"),
@@ -99,7 +84,7 @@ def _threads(service: Service) -> list[Operation]:
             name="get_runner_session", answer=SessionInfo),
         row("DELETE", _THREAD, "End a thread's session and forget its binding",
             lambda call: service.runners.delete(*_thread(call)), name="delete_runner_session", finishes=True),
-        row("POST", _THREAD + "/snapshot", "Take a snapshot of a session", snapshot_runner_session, answer=SnapshotRef,
+        row("POST", _THREAD + "/snapshot", "Take a snapshot of a session", snapshot_runner_session, answer=wire.SnapshotRef,
             finishes=True, statuses=_BUSY),
         *_ports(service),
         life("POST", _THREAD + "/pause", "Pause a session", _address(lambda call: service.runners.pause(*_thread(call))),
@@ -124,18 +109,18 @@ def _address(find: Callable[[Call], Awaitable[SessionInfo]]) -> Handler:
 
 
 def _ports(service: Service) -> list[Operation]:
-    async def list_runner_ports(call: Call) -> list[PortPreview]:
+    async def list_runner_ports(call: Call) -> list[wire.PortPreview]:
         return address_ports(call.path["thread_id"], await service.runners.ports(*_thread(call)))
 
-    async def expose_runner_port(call: Call) -> PortPreview:
+    async def expose_runner_port(call: Call) -> wire.PortPreview:
         made, exposure_id = await service.runners.expose(*_thread(call), call.body)
         return issue_ticket(service, Ticket(*_thread(call), made.port, exposure_id))
 
     row, ports = partial(Operation, tag=_TAG), _THREAD + "/ports"
     return [
-        row("GET", ports, "List exposed ports", list_runner_ports, answer=list[PortPreview]),
-        row("POST", ports, "Expose a port to previews; its address, with a ticket", expose_runner_port, body=Port,
-            answer=PortPreview, statuses=_BUSY),
+        row("GET", ports, "List exposed ports", list_runner_ports, answer=list[wire.PortPreview]),
+        row("POST", ports, "Expose a port to previews; its address, with a ticket", expose_runner_port, body=wire.Port,
+            answer=wire.PortPreview, statuses=_BUSY),
         row("DELETE", ports + "/{port}", "Withdraw a port from previews",
             lambda call: service.runners.withdraw(*_thread(call), parse_port(call.path["port"])),
             name="withdraw_runner_port", finishes=True),
@@ -143,16 +128,16 @@ def _ports(service: Service) -> list[Operation]:
 
 
 def _commands(service: Service) -> list[Operation]:
-    async def run_command(call: Call) -> CommandResult | Events:
+    async def run_command(call: Call) -> wire.CommandResult | Events:
         tenant, thread_id = _thread(call)
-        command: Command = call.body
+        command: wire.Command = call.body
         await service.runners.session(tenant, thread_id)  # an unknown thread is an answer, not an event
         governor = Governor(service)
         if "text/event-stream" not in call.headers.get("accept", ""):
             return await governor.run(call.principal, thread_id, command)
         return Events(_follow(lambda tell: governor.run(call.principal, thread_id, command, tell)))
 
-    async def wait_for_command(call: Call) -> CommandResult | Events:
+    async def wait_for_command(call: Call) -> wire.CommandResult | Events:
         tenant, thread_id = _thread(call)
         command_id = call.path["command_id"]
         if "text/event-stream" not in call.headers.get("accept", ""):
@@ -164,9 +149,9 @@ def _commands(service: Service) -> list[Operation]:
         return CommandCancelled(await service.runners.cancel(*_thread(call), call.path["command_id"]))
 
     row, commands, command = partial(Operation, tag=_TAG), _THREAD + "/commands", _THREAD + "/commands/{command_id}"
-    long = partial(row, answer=CommandResult, streamed=True, deadline_ms=MAX_TIMEOUT_MS + 60_000)
+    long = partial(row, answer=wire.CommandResult, streamed=True, deadline_ms=wire.MAX_TIMEOUT_MS + 60_000)
     return [
-        long("POST", commands, "Run a command; its output as events, if they are asked for", run_command, body=Command,
+        long("POST", commands, "Run a command; its output as events, if they are asked for", run_command, body=wire.Command,
              statuses=_BUSY),
         long("GET", command, "Wait for a command that was begun before", wait_for_command),
         row("POST", command + "/cancel", "Cancel a command", cancel_command, answer=CommandCancelled),
@@ -178,7 +163,7 @@ def _files(service: Service) -> list[Operation]:
         tenant, thread_id = _thread(call)
         path = call.query.path
         await Governor(service).require_path(call.principal, thread_id, "fs.read", path)
-        found: FileContents = await service.runners.read_file(tenant, thread_id, ReadFile(path=path))
+        found: wire.FileContents = await service.runners.read_file(tenant, thread_id, wire.ReadFile(path=path))
         if "application/json" in call.headers.get("accept", ""):
             if len(found.contents) > _JSON_BYTES_MAX // 4:
                 raise too_large("a file that is read as JSON", _JSON_BYTES_MAX // 4)
@@ -187,7 +172,7 @@ def _files(service: Service) -> list[Operation]:
 
     async def write_runner_file(call: Call) -> None:
         tenant, thread_id = _thread(call)
-        asked = WriteFile(path=call.query.path, contents=Octets(call.body))
+        asked = wire.WriteFile(path=call.query.path, contents=wire.Octets(call.body))
         if call.content_type.partition(";")[0].strip().lower() == "application/json":
             asked = _decode_write(call.body)
             if call.query.path not in ("", asked.path):
@@ -195,7 +180,7 @@ def _files(service: Service) -> list[Operation]:
         await Governor(service).require_path(call.principal, thread_id, "fs.write", asked.path, bytes=len(asked.contents))
         await service.runners.write_file(tenant, thread_id, asked)
 
-    async def export_artifact(call: Call) -> Artifact:
+    async def export_artifact(call: Call) -> wire.Artifact:
         tenant, thread_id = _thread(call)
         gate, seen = await Governor(service).require_path(call.principal, thread_id, "fs.read", call.body.path)
 
@@ -215,8 +200,8 @@ def _files(service: Service) -> list[Operation]:
             query=FileQuery, answer=bytes, answer_types=forms),
         row("PUT", _THREAD + "/files", "Write a file: its bytes, or JSON", write_runner_file, query=FileQuery, body=bytes,
             body_types=forms, upload=True, finishes=True),
-        row("POST", _THREAD + "/artifacts", "Keep a file, or a folder as tar", export_artifact, body=ArtifactRequest,
-            answer=Artifact, finishes=True, statuses=_BUSY),
+        row("POST", _THREAD + "/artifacts", "Keep a file, or a folder as tar", export_artifact, body=wire.ArtifactRequest,
+            answer=wire.Artifact, finishes=True, statuses=_BUSY),
         row("GET", _THREAD + "/artifacts/{artifact_id}", "An artifact's bytes", get_artifact, answer=bytes),
     ]  # fmt: skip
 
@@ -225,11 +210,11 @@ def _thread(call: Call) -> tuple[str, str]:
     return call.principal.tenant, call.path["thread_id"]
 
 
-def _decode_write(body: bytes) -> WriteFile:
+def _decode_write(body: bytes) -> wire.WriteFile:
     if len(body) > _JSON_BYTES_MAX:  # an array of integers takes many times the room of the bytes
         raise too_large("a file that is written as JSON", _JSON_BYTES_MAX)
     try:
-        return wire.decode(body, WriteFile)
+        return wire.decode(body, wire.WriteFile)
     except (msgspec.DecodeError, RecursionError) as error:
         raise BadRequest("INVALID_BODY", f"the body does not fit: {error}"[:300]) from None
 
@@ -237,7 +222,7 @@ def _decode_write(body: bytes) -> WriteFile:
 Tell = Callable[[int, bytes], None]
 
 
-async def _follow(begin: Callable[[Tell], Awaitable[CommandResult]]) -> AsyncIterator[Event]:
+async def _follow(begin: Callable[[Tell], Awaitable[wire.CommandResult]]) -> AsyncIterator[Event]:
     """Output as it comes, then the result. A client that leaves cancels the command, unless the session is detached."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()  # bounded by the cap on a command's output
     numbers, texts = iter(range(1, 1 << 62)), Texts()
@@ -246,7 +231,7 @@ async def _follow(begin: Callable[[Tell], Awaitable[CommandResult]]) -> AsyncIte
         if text := texts.take(stream, data):
             queue.put_nowait(Event(next(numbers), STREAMS[stream], text))
 
-    async def work() -> CommandResult:
+    async def work() -> wire.CommandResult:
         return await begin(tell)
 
     task = asyncio.create_task(work())

@@ -1,7 +1,8 @@
 """Bytes on the wire: Hypercorn, h11 and h2, made strict by subclasses. Ours, because all three are more lenient than a service
 behind proxies may be, and Starlette begins above them.
 
-In reading order: `server` (sockets, TLS, the orderly end), `connections` (one connection, its deadlines and tasks), `http1`,
+In reading order: `server` (sockets, TLS, the orderly end), `shares` (which connections there may be), `connections` (one
+connection, its deadlines and tasks), `http1`,
 `http2` (where a message begins and ends).
 
 To bump h11, h2 or Hypercorn, run tests/gateway/http/transport/test_http1.py, test_raw_http2.py and test_server.py, and look

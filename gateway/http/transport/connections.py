@@ -34,6 +34,7 @@ from hypercorn.utils import parse_socket_addr
 
 from gateway.http.transport.http1 import StrictH11
 from gateway.http.transport.http2 import StrictConfig, StrictH2
+from gateway.http.transport.shares import RESERVE_S, Seat
 
 INBOX_MAX: Final = 8
 CLOSE_S: Final = 2.0
@@ -192,9 +193,10 @@ class Protocol(ProtocolWrapper):
 class Connection(TCPServer):
     config: StrictConfig
 
-    def __init__(self, pressure: Pressure, *arguments: Any) -> None:
+    def __init__(self, seat: Seat, pressure: Pressure, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._pressure = pressure
+        self._seat, self._pressure = seat, pressure
+        self._patience_s = RESERVE_S if seat.is_reserve else self.config.keep_alive_timeout
         self._timer: asyncio.TimerHandle | None = None
         self._due_s = 0.0
         self._lingers = False
@@ -232,6 +234,7 @@ class Connection(TCPServer):
             self._linger()
         elif isinstance(event, Updated):
             self.is_idle = event.idle
+            self._seat.is_busy, self._seat.since_s = not event.idle, self.loop.time()
             self._wait_for_request() if event.idle else self._expect()
 
     async def _write(self, data: bytes) -> None:
@@ -273,7 +276,7 @@ class Connection(TCPServer):
     def _expect(self) -> None:
         """Something, within the time there is for it. The timer runs on, and looks at the clock when it is over: setting it
         for every request would cost more."""
-        self._due_s = self.loop.time() + self.config.keep_alive_timeout
+        self._due_s = self.loop.time() + self._patience_s
         if self._timer is None:
             self._timer = self.loop.call_at(self._due_s, self._look)
 
@@ -306,6 +309,7 @@ class Connection(TCPServer):
         if self._lingers:
             return
         self._lingers = True
+        self._seat.is_known, self._seat.since_s = False, 0.0
         self._stop_timer()
         if self.writer.transport.is_closing():
             return

@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
+import resource
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable
@@ -30,11 +32,15 @@ from gateway.configuration import Configuration, ConfigurationError
 from gateway.http.api.admission import Admission
 from gateway.http.transport.connections import Connection, Pressure
 from gateway.http.transport.http2 import StrictConfig
+from gateway.http.transport.shares import SEAT, Seat, Shares
 from gateway.telemetry import Telemetry
 
 KEEP_ALIVE_REQUESTS: Final = 1_000_000
 BACKLOG: Final = 512
 TLS_S: Final = 10.0
+ACCEPT_AGAIN_S: Final = 0.1
+FILES_BESIDES: Final = 4096
+"""Of workers, stores and sessions."""
 LEAST_DRAIN_MS: Final = 1000
 ANSWER_S: Final = 2.0
 """For requests whose work was interrupted to be answered."""
@@ -59,16 +65,19 @@ class Server:
         self._application: Any = ASGIWrapper(application)  # type: ignore[arg-type]
         self._admission, self._settings, self._telemetry, self._drain = admission, configuration, telemetry, drain
         self._connections: dict[Connection, asyncio.Task[Any]] = {}
+        self._shares = Shares(configuration.connections_max, configuration.connections_per_address_max, configuration.proxies)
         self._pressure = Pressure()
-        self._listener: asyncio.Server | None = None
+        self._tls: ssl.SSLContext | None = None
+        self._accepting: asyncio.Task[None] | None = None
+        self._handshakes: set[asyncio.Task[None]] = set()
         self._context = WorkerContext(None)
         self._config = configure_hypercorn(configuration)
-        telemetry.connections.set_function(lambda: len(self._connections))
+        telemetry.connections.set_function(lambda: len(self._shares))
 
     @property
     def port(self) -> int:
-        assert self._listener is not None
-        port: int = self._listener.sockets[0].getsockname()[1]
+        assert self._listening is not None
+        port: int = self._listening.getsockname()[1]
         return port
 
     @property
@@ -78,37 +87,79 @@ class Server:
         return f"{scheme}://{host}:{self.port}"
 
     async def start(self) -> None:
-        tls = load_tls(self._settings)
-        self._listener = await asyncio.start_server(
-            self._accept,
-            sock=self._listening or listen(self._settings),
-            backlog=BACKLOG,
-            ssl=tls,
-            ssl_handshake_timeout=TLS_S if tls else None,
-            ssl_shutdown_timeout=TLS_S if tls else None,
-        )
+        self._tls = load_tls(self._settings)
+        self._listening = self._listening or listen(self._settings)
+        self._listening.setblocking(False)
+        allow_files(self._settings.connections_max)
+        self._accepting = asyncio.create_task(self._accept(self._listening))
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._connections) >= self._settings.connections_max:
-            self._telemetry.refused.labels("connections").inc()
-            writer.transport.abort()
-            return
-        with contextlib.suppress(OSError, AttributeError):
-            writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    async def _accept(self, listening: socket.socket) -> None:
+        """Ours and not asyncio's, because that knows no address before TLS has been agreed on: a client that never does would
+        hold a connection that is counted nowhere."""
         loop = asyncio.get_running_loop()
-        connection = Connection(self._pressure, self._application, loop, self._config, self._context, {}, reader, writer)
-        task = asyncio.current_task()
+        while True:
+            try:
+                sock, peer = await loop.sock_accept(listening)
+            except OSError as error:
+                _log.error("no connection can be accepted: %s", error.strerror)
+                await asyncio.sleep(ACCEPT_AGAIN_S)  # out of files, or of memory: some are given back soon
+                continue
+            try:
+                self._admit(sock, peer[0])
+            except Exception:
+                _log.exception("a connection failed")  # and that one alone
+                sock.close()
+
+    def _admit(self, sock: socket.socket, address: str) -> None:
+        loop = asyncio.get_running_loop()
+        seat = self._shares.take(address, loop.time())
+        if seat is None:
+            self._telemetry.refused.labels("connections").inc()
+            sock.close()
+            return
+        task = loop.create_task(self._serve(sock, seat))
+        seat.give_way = task.cancel
+        self._handshakes.add(task)
+        task.add_done_callback(self._handshakes.discard)
+        task.add_done_callback(functools.partial(self._end, seat, sock))
+
+    def _end(self, seat: Seat, sock: socket.socket, task: asyncio.Task[None]) -> None:
+        self._shares.leave(seat)
+        if task.cancelled():
+            sock.close()  # it gave way before there was a connection, perhaps before anything was done
+        elif task.exception() is not None:
+            _log.error("a connection failed", exc_info=task.exception())
+
+    async def _serve(self, sock: socket.socket, seat: Seat) -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
+        with contextlib.suppress(OSError, AttributeError):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        reader = asyncio.StreamReader(loop=loop)
+        protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+        seconds = TLS_S if self._tls else None
+        try:
+            transport, _ = await loop.connect_accepted_socket(
+                lambda: protocol, sock, ssl=self._tls, ssl_handshake_timeout=seconds, ssl_shutdown_timeout=seconds
+            )
+        except OSError:  # TLS could not be agreed on, or the client has left
+            sock.close()
+            return
+        writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+        connection = Connection(seat, self._pressure, self._application, loop, self._config, self._context, {SEAT: seat},
+                                reader, writer)  # fmt: skip
+        self._handshakes.discard(task)
         self._connections[connection] = task
+        seat.give_way = transport.abort
         try:
             await connection.run()
         except asyncio.CancelledError:
-            pass  # by `stop`; asyncio would report it as a failure of the callback
+            pass  # by `stop`
         finally:
             del self._connections[connection]
 
     async def stop(self) -> None:
-        assert self._listener is not None
+        assert self._listening is not None and self._accepting is not None
         deadline_s = self._settings.drain_deadline_ms / 1000
         self._admission.draining = True
         await self._context.terminated.set()
@@ -122,7 +173,8 @@ class Server:
         await _cancel(left)
         left_s = deadline_s - (asyncio.get_running_loop().time() - began_s)
         await self._drain_rest(max(LEAST_DRAIN_MS, int(left_s * 1000)))
-        self._listener.close()
+        await _cancel([self._accepting, *self._handshakes])
+        self._listening.close()
         await _wait_for((task for connection, task in self._connections.items() if connection.is_answering), ANSWER_S)
         await _cancel(self._connections.values())
 
@@ -146,6 +198,14 @@ async def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
     for task in left:
         task.cancel()
     await _wait_for(left, TLS_S)
+
+
+def allow_files(connections: int) -> None:
+    """Connections are files, and many systems allow a process as few as 1,024 unless it asks for more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + FILES_BESIDES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
 def listen(settings: Configuration) -> socket.socket:

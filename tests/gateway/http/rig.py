@@ -293,7 +293,7 @@ class Process:
 
 @contextlib.contextmanager
 def running(**settings: Any) -> Iterator[Process]:
-    given = {"port": 0, "access_log": False, **settings}
+    given = {"port": 0, "access_log": False, "metrics": "open", **settings}
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.gateway.http.rig", json.dumps(given)],
         stdin=subprocess.PIPE,

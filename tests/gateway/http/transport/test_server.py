@@ -16,10 +16,11 @@ from gateway.http.transport.server import Server, load_tls
 from gateway.lifecycle.readiness import LanguageState, NothingToPrepare
 from tests.gateway.certificates import write_certificate
 from tests.gateway.http.asking import ask
-from tests.gateway.http.rig import Rig, running
-from tests.gateway.http.wire import H2Client, connected, exchange, status_of
+from tests.gateway.http.rig import Process, Rig, running
+from tests.gateway.http.wire import H2Client, connected, exchange, read_all, status_of
 
 GET = b"GET /v1/nothing HTTP/1.1\r\nHost: h\r\n"
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: h\r\n"
 READY = b"GET /readyz HTTP/1.1\r\nHost: h\r\n\r\n"
 CLOSE = b"Connection: close\r\n\r\n"
 
@@ -77,18 +78,109 @@ def test_unusable_tls_files_are_an_error_that_names_no_secret(tmp_path: Path) ->
         load_tls(settings)
 
 
-def test_connections_over_the_cap_are_closed_at_once() -> None:
-    with running(connections_max=5) as server:
-        held = [socket.create_connection(("127.0.0.1", server.port), 10) for _ in range(5)]
+def hold(port: int, count: int, source: str = "127.0.0.1") -> list[socket.socket]:
+    return [socket.create_connection(("127.0.0.1", port), 10, (source, 0)) for _ in range(count)]
+
+
+def ask_from(source: str, port: int, head: bytes = HEALTH) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), 10, (source, 0)) as sock, contextlib.suppress(ConnectionError):
+        sock.sendall(head + CLOSE)
+        return read_all(sock)
+    return b""
+
+
+def watch(server: Process) -> socket.socket:
+    """An admitted caller with a stream that stays open."""
+    (sock,) = hold(server.port, 1)
+    sock.sendall(b"GET /v1/streams/one HTTP/1.1\r\nHost: h\r\n" + server.bearer + b"\r\n")
+    data = b""
+    while b": hello" not in data:
+        data += sock.recv(4096)
+    return sock
+
+
+def is_open(sock: socket.socket) -> bool:
+    sock.setblocking(False)
+    try:
+        return sock.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        return False
+
+
+def test_tm_http_flood_one_address_that_holds_connections_keeps_out_neither_others_nor_itself() -> None:
+    with running(connections_max=40) as server:
+        held = hold(server.port, 60)
         try:
+            for source in ("127.0.0.1", "127.0.0.2"):
+                assert status_of(ask_from(source, server.port)) == 200
+                assert status_of(ask_from(source, server.port, GET)) == 200
+            assert sum(is_open(sock) for sock in held) <= 10, "a quarter of all is its share"
+        finally:
             for sock in held:
-                sock.sendall(GET + b"\r\n")
-                assert receive(sock).startswith(b"HTTP/1.1 200")
-            with connected(server.port) as one_more, contextlib.suppress(ConnectionError):
-                one_more.sendall(GET + CLOSE)
-                assert one_more.recv(100) == b""
-            held[0].sendall(GET + b"\r\n")
-            assert receive(held[0]).startswith(b"HTTP/1.1 200")
+                sock.close()
+
+
+def test_tm_http_flood_many_addresses_that_hold_every_connection_give_way_to_one_that_has_few() -> None:
+    with running(connections_max=8) as server:
+        held = [sock for last in range(10, 14) for sock in hold(server.port, 2, f"127.0.0.{last}")]
+        try:
+            assert status_of(ask_from("127.0.0.2", server.port, GET)) == 200
+            assert sum(is_open(sock) for sock in held) == 7
+        finally:
+            for sock in held:
+                sock.close()
+
+
+def test_tm_http_slow_a_client_that_does_not_read_gives_way_and_an_admitted_one_does_not() -> None:
+    with running(connections_max=8, connections_per_address_max=4) as server:
+        watching, idle, slow = watch(server), hold(server.port, 3), hold(server.port, 6)
+        try:
+            for sock in slow:
+                with contextlib.suppress(ConnectionError):
+                    sock.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: h\r\n\r\n" * 50)
+            assert status_of(ask_from("127.0.0.1", server.port)) == 200
+            assert is_open(watching) and not any(is_open(sock) for sock in idle)
+        finally:
+            for sock in (watching, *idle, *slow):
+                sock.close()
+
+
+def test_tm_http_flood_health_is_answered_when_every_connection_is_in_use() -> None:
+    with running(connections_max=4, connections_per_address_max=4) as server:
+        held = [watch(server) for _ in range(4)]
+        try:
+            for source in ("127.0.0.1", "127.0.0.2"):
+                assert status_of(ask_from(source, server.port)) == 200
+                assert status_of(ask_from(source, server.port, GET)) == 503, "the reserve is for health"
+            assert all(is_open(sock) for sock in held)
+        finally:
+            for sock in held:
+                sock.close()
+
+
+def test_tm_http_flood_connections_without_tls_are_counted(certificate: tuple[Path, Path]) -> None:
+    cert, key = certificate
+    with running(tls_certificate=str(cert), tls_key=str(key), connections_max=40) as server:
+        held = hold(server.port, 60)
+        context = ssl.create_default_context(cafile=str(cert))
+        try:
+            with connected(server.port) as plain, context.wrap_socket(plain, server_hostname="localhost") as sock:
+                sock.sendall(HEALTH + CLOSE)
+                assert sock.recv(100).startswith(b"HTTP/1.1 200")
+            assert sum(is_open(sock) for sock in held) <= 10
+        finally:
+            for sock in held:
+                sock.close()
+
+
+def test_a_proxy_speaks_for_many_clients_and_has_no_share() -> None:
+    with running(connections_max=40, proxies=["127.0.0.1"]) as server:
+        held = hold(server.port, 35)
+        try:
+            assert status_of(ask_from("127.0.0.1", server.port, GET)) == 200
+            assert all(is_open(sock) for sock in held)
         finally:
             for sock in held:
                 sock.close()
@@ -192,13 +284,32 @@ def test_readiness_tells_how_far_each_language_is() -> None:
     asyncio.run(main())
 
 
-@pytest.mark.parametrize(("setting", "status"), [("open", 200), ("admin", 401), ("off", 404)])
-def test_metrics_are_for_whom_the_setting_says(setting: Any, status: int) -> None:
+@pytest.mark.parametrize(
+    ("setting", "none", "runner", "operator", "admin"),
+    [
+        ("open", 200, 200, 200, 200),
+        ("operator", 401, 403, 200, 200),
+        ("admin", 401, 403, 403, 200),
+        ("loopback", 403, 403, 403, 403),
+        ("off", 404, 404, 404, 404),
+    ],
+)
+def test_tm_http_metrics_are_for_whom_the_setting_says(setting: Any, none: int, runner: int, operator: int, admin: int) -> None:
     async def main() -> None:
         rig = rig_of(metrics=setting)
-        assert (await ask(rig.asgi, "GET", "/metrics")).status == status
-        if setting == "admin":
-            assert (await ask(rig.asgi, "GET", "/metrics", token=rig.token("", "admin"))).status == 200
-            assert (await ask(rig.asgi, "GET", "/metrics", token=rig.token())).status == 403
+        assert (await ask(rig.asgi, "GET", "/metrics")).status == none
+        for role, status in (("runner", runner), ("operator", operator), ("admin", admin)):
+            assert (await ask(rig.asgi, "GET", "/metrics", token=rig.token("acme", role))).status == status
+
+    asyncio.run(main())
+
+
+def test_tm_http_metrics_need_a_token_unless_the_operator_says_otherwise() -> None:
+    async def main() -> None:
+        assert (await ask(rig_of().asgi, "GET", "/metrics", address="127.0.0.1")).status == 401
+        local = rig_of(metrics="loopback").asgi
+        for address in ("127.0.0.1", "::1"):
+            assert (await ask(local, "GET", "/metrics", address=address)).status == 200
+            assert (await ask(local, "GET", "/metrics", address=address, x_forwarded_for="198.51.100.7")).status == 403
 
     asyncio.run(main())
