@@ -50,7 +50,7 @@ from gateway.policies.compiler import Compiler
 from gateway.policies.deployments import Deployments
 from gateway.policies.gate import Gate
 from gateway.policies.in_force import Policies, nothing
-from gateway.policies.operator_policies import load_base
+from gateway.policies.operator_policies import OperatorBase, load_base
 from gateway.records import Session
 from gateway.registry.registries import open_registries
 from gateway.runners.provider_table import RunnerSettings
@@ -129,7 +129,7 @@ class Service:
         settings: Settings = Settings(),
         *,
         egress: Egress | None = None,
-        base: tuple[str, str] | None = None,
+        base: OperatorBase | None = None,
         master: MasterKey | None = None,
         readiness: ReadinessPort = NothingToPrepare(),
     ) -> None:

@@ -9,10 +9,13 @@ This file does not know how findings are printed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import hashlib
+from dataclasses import dataclass, field, replace
+
+from msgspec import structs
 
 from policy.evaluation.evaluator import Evaluator
-from policy.lowering.loading import Library, Loaded, Unit, load
+from policy.lowering.loading import MAX_FILE_BYTES, Base, Library, Loaded, Unit, load
 from policy.lowering.lowering import lower
 from policy.lowering.program import Program
 from policy.model import ir
@@ -44,12 +47,12 @@ class Checked:
         return all(d.severity != "error" for d in self.diagnostics)
 
 
-def check(path: str, library: Library, catalog: Catalog | None = None) -> Checked:
+def check(path: str, library: Library, catalog: Catalog | None = None, bases: Base | None = None) -> Checked:
     """Judge the policy at `path`. Never raises for anything a text can contain."""
     findings = Findings()
-    loaded = Loaded((Unit(Source(path, ""), s.File(None, ()), path),), catalog or builtin_catalog(), None, True)
+    loaded = Loaded((Unit(Source(path, ""), s.File(None, ()), path),), catalog or builtin_catalog(), None, True, library)
     try:
-        loaded = load(path, library, findings, catalog)
+        loaded = load(path, library, findings, catalog, bases)
         return _check(loaded, findings)
     except Exception as error:
         # INVARIANT: our own failure refuses the policy like any other finding; tests hold that no text brings us here.
@@ -74,11 +77,28 @@ def _check(loaded: Loaded, findings: Findings) -> Checked:
     proofs = check_claims(program, evaluator.decide, findings)
     check_limits(program, findings)
     check_secrets(program, findings)
-    _check_base(program, loaded, evaluator, findings)
+    bound = bind_programs(program, loaded.library, findings)
+    _check_base(replace(program, ir=bound), loaded, evaluator, findings)
     results = check_tests(program, evaluator.decide, findings)
     if program.tests:
         check_coverage(program, findings)
     return Checked(program, loaded, findings.sort(), evaluator, proofs, results)
+
+
+def bind_programs(program: Program, library: Library, findings: Findings) -> ir.Policy:
+    """The policy with a digest at each hook whose program the library has. One that its author has bound must be that program.
+
+    THREAT[TM-POL-012]: what hooks run is compared by content; a file under the same name may hold another program.
+    """
+    hooks = []
+    for hook in program.ir.hooks:
+        data = library.read(hook.program) if hook.executor != "webhook" else None
+        found = hashlib.sha256(data).hexdigest() if data is not None and len(data) <= MAX_FILE_BYTES else ""
+        if found and hook.sha256 and found != hook.sha256:
+            message = f"the program `{hook.program}` is not the one that the hook `{hook.name}` is bound to"
+            findings.add("HP055", message, program.spans[f"hook:{hook.name}"], f"its digest is sha256:{found}")
+        hooks.append(structs.replace(hook, sha256=hook.sha256 or found))
+    return structs.replace(program.ir, hooks=tuple(hooks))
 
 
 def _check_base(program: Program, loaded: Loaded, evaluator: Evaluator, findings: Findings) -> None:
@@ -88,6 +108,7 @@ def _check_base(program: Program, loaded: Loaded, evaluator: Evaluator, findings
     span = Span(loaded.main.source, *s.offsets(header.narrows))
     inner = Findings()
     base = lower(loaded.base, inner)
+    base.ir = bind_programs(base, loaded.base.library, inner)
     if inner.errors:
         first = next(d for d in inner.sort() if d.severity == "error")
         findings.add("HP012", f"the base does not compile: {first.message}", span, f"see {first.location()}")

@@ -38,6 +38,7 @@ from gateway.hooks.specs import (
     from_policy,
     is_program_name,
 )
+from gateway.policies.compiler import decode_file
 from gateway.policies.pinned_defaults import Pins
 from gateway.records import Principal, Record, RegistryEntry, Session
 from gateway.sessions.store_changes import to_store_changes
@@ -342,6 +343,4 @@ class _Programs:
         if stored is None:
             return await self._pins.program(tenant, digest, name)
         text = stored.sources.get(name)
-        if text is None:
-            return None
-        return base64.b64decode(text) if name.endswith(".wasm") else text.encode()
+        return None if text is None else decode_file(name, text)

@@ -11,6 +11,8 @@ microseconds per rule.
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import threading
 from collections import Counter
 from collections.abc import Mapping
@@ -32,6 +34,9 @@ from sandbox.confinement.child import Child, ChildDied
 TIMEOUT_SECONDS: Final = 20.0
 MEMORY_BYTES: Final = 2 << 30
 SOURCES_BYTES_MAX: Final = 8 << 20
+FOLDER: Final = ".base/"
+"""Where the operator's base lies among the sources of a tenant's policy."""
+BASE_CATALOG: Final = "deployed.catalog.json"
 _WAITING_MAX: Final = 16
 """Of one tenant."""
 
@@ -189,7 +194,7 @@ class _CompilerProcess:
 def _request(sources: Mapping[str, str], main: str, catalog: Catalog | None) -> _Compile:
     if main not in sources:
         raise Unprocessable("INVALID_ARGUMENT", f"the sources have no file {main[:80]!r}")
-    if sum(len(name) + len(text) for name, text in sources.items()) > SOURCES_BYTES_MAX:
+    if sum(len(name) + len(text) for name, text in sources.items() if not name.startswith(FOLDER)) > SOURCES_BYTES_MAX:
         raise Unprocessable("INVALID_ARGUMENT", f"a policy's files may have {SOURCES_BYTES_MAX} characters together")
     return _Compile(sources=dict(sources), main=main, catalog=catalog.to_json().decode() if catalog else None)
 
@@ -199,6 +204,13 @@ def policy_of(compiled: Compiled) -> Policy:
     if compiled.policy is None or compiled.catalog is None:
         raise RefusedPolicy(compiled.findings)
     return Policy(compiled.policy, compiled.catalog)
+
+
+def bind(policy: Policy, files: Mapping[str, bytes]) -> Policy:
+    """For comparison: the policy with its hooks bound to these programs."""
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    hooks = tuple(msgspec.structs.replace(one, sha256=one.sha256 or digests.get(one.program, "")) for one in policy.ir.hooks)
+    return Policy(msgspec.structs.replace(policy.ir, hooks=hooks), policy.catalog)
 
 
 def require_programs(compiled: Compiled, sources: Mapping[str, str]) -> Compiled:
@@ -217,12 +229,29 @@ def require_programs(compiled: Compiled, sources: Mapping[str, str]) -> Compiled
     return Compiled(findings=[*compiled.findings, *findings]) if findings else compiled
 
 
+def encode_file(name: str, data: bytes) -> str:
+    """A file as it is among a policy's sources: text, or base64 if it is a WebAssembly module."""
+    return base64.b64encode(data).decode() if name.endswith(".wasm") else data.decode("utf-8", "replace")
+
+
+def decode_file(name: str, text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True) if name.endswith(".wasm") else text.encode("utf-8", "replace")
+    except ValueError:
+        return b""  # no module; INVARIANT: never the bytes of another file
+
+
 def compile_here(sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
     """In this process: for texts of one's own."""
     from policy.checker import check
-    from policy.lowering.loading import Memory
+    from policy.lowering.loading import Base, Memory
 
-    checked = check(main, Memory(dict(sources)), catalog)
+    files = {name: decode_file(name, text) for name, text in sources.items()}
+    bases = {name.removeprefix(FOLDER): data for name, data in files.items() if name.startswith(FOLDER)}
+    about = bases.pop(BASE_CATALOG, None)
+    # What was stored before bases had a folder has them next to its main file, or in vain elsewhere.
+    base = Base(Memory(bases or files), load_catalog(about) if about is not None else None)
+    checked = check(main, Memory(files), catalog, base)
     findings = [_finding(one) for one in checked.diagnostics]
     if not checked.ok or checked.evaluator is None:
         return Compiled(findings=findings)

@@ -76,6 +76,7 @@ HP051 hook-on-error | A hook does not say what happens when it fails. | Failing 
 HP052 hook-fails-open | A hook before a write lets the call pass when the hook fails. | A guard that fails open guards nothing.
 HP053 hook-cycle | Hooks trigger each other in a circle. | They would run for ever.
 HP054 hook-source | A hook's program is not a relative path or an https URL. | Hooks come from the policy's own folder.
+HP055 hook-digest | A hook's program is not the one that its digest names. | Another program under its name may guard nothing.
 HP060 limit-missing | A capability that needs limits is permitted without them. | Code without a bound on time or memory.
 HP070 secret-egress | A secret can be used by a caller that may send it elsewhere. | Its egress exceeds the secret's hosts.
 HP080 claim-false | A `prove` claim is false. | A concrete request refutes it.

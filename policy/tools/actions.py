@@ -21,6 +21,7 @@ from policy.errors import BundleError, PolicyError
 from policy.lowering.loading import Folder, Library, Replaced
 from policy.model.catalog import CatalogError, load_catalog
 from policy.policies import Policy
+from policy.text.diagnostics import Findings
 
 OK, REFUSED, FAILED = 0, 1, 2
 
@@ -239,7 +240,8 @@ def diff(a: argparse.Namespace) -> int:
 
 
 def _policy(checked: Checked) -> Policy:
-    return Policy(checked.program.ir, checked.program.catalog, checked.evaluator, checked)
+    """For comparison: its hooks bound to the programs that lie next to it."""
+    return Policy(checker.bind_programs(checked.program, checked.loaded.library, Findings()), checked.program.catalog)
 
 
 def _load_passing(a: argparse.Namespace) -> Policy:

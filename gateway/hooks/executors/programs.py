@@ -8,6 +8,7 @@ THREAT[TM-HOOK-003]: a hook that never ends, floods its output or eats memory is
 from __future__ import annotations
 
 import functools
+import hashlib
 from typing import Final
 
 import msgspec
@@ -82,6 +83,12 @@ def _limits(kind: ExecutorType, timeout_ms: int, max_output_bytes: int, may_call
     )
 
 
+@functools.lru_cache(maxsize=16)
+def _measure(program: bytes) -> str:
+    """Hooks fire often, and the programs they run are the same objects each time."""
+    return hashlib.sha256(program).hexdigest()
+
+
 def _judge(done: Done, opts: ExecutorOpts) -> HookOutput:
     if done.is_cut:
         return overran(opts.max_output_bytes)
@@ -97,6 +104,8 @@ async def _load(spec: UserHookSpec, programs: Programs | None) -> bytes | Error:
     program = await programs.load(spec.source, name) if programs is not None else None
     if program is None:
         return Error(f"hook program not found: {name}")
+    if spec.sha256 and _measure(program) != spec.sha256:
+        return Error(f"hook program {name} is not the one that the policy names by its digest")
     most = MODULE_BYTES_MAX if spec.executor.type == "wasm" else COMMAND_BYTES_MAX
     if len(program) > most:
         return Error(f"hook program {name} has more than {most} bytes")

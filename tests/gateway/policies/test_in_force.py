@@ -15,6 +15,7 @@ from gateway.policies.compiler import Compiler, RefusedPolicy, compile_here, pol
 from gateway.policies.deployments import Comparison, Deploy, Deployments, Question, Sources
 from gateway.policies.facts import facts_of
 from gateway.policies.in_force import Policies, nothing
+from gateway.policies.operator_policies import OperatorBase
 from gateway.records import Principal, Tenant
 from gateway.runs.runs import RunBody
 from gateway.sessions.sessions import CreateSession
@@ -99,7 +100,13 @@ def test_tm_pol_base_a_tenants_policy_must_narrow_the_operators_base() -> None:
     async def main() -> None:
         async with housed() as house:
             base = "policy platform v 1\n" + ALL + 'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
-            policies = Policies(house.store, nothing(), audit=house.audit, compiler=Compiler(), base=("platform", base))
+            policies = Policies(
+                house.store,
+                nothing(),
+                audit=house.audit,
+                compiler=Compiler(),
+                base=OperatorBase("platform", {"platform.hatch": base.encode()}, {}),
+            )
             try:
                 with pytest.raises(Unprocessable, match="must narrow platform"):
                     await activate(policies, {"p.hatch": NO_SHELL})
