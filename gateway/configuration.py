@@ -64,9 +64,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = ""
     policy_base: Annotated[
         str,
-        Meta(
-            description="A `.hatch` file, with its hooks' programs next to it, that tenants' policies provably narrow."
-        ),
+        Meta(description="A `.hatch` file, with its hooks' programs next to it, that tenants' policies provably narrow."),
     ] = ""
     equipment: Annotated[
         str, Meta(description="A TOML file with what programs can call: web endpoints and MCP servers (docs/capabilities.md).")

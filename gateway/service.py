@@ -45,6 +45,7 @@ from gateway.lifecycle.default_policy import DefaultPolicy
 from gateway.lifecycle.maintenance import Maintenance
 from gateway.lifecycle.metrics import Tally
 from gateway.lifecycle.readiness import NothingToPrepare, ReadinessPort
+from gateway.lifecycle.repinning import Repinning
 from gateway.lifecycle.retention import Upkeep, read_rules
 from gateway.policies.compiler import Compiler
 from gateway.policies.deployments import Deployments
@@ -219,6 +220,7 @@ class Service:
         self.resumption = Resumption(
             self.runs, sessions, self.scheduler, programs, self.completion, self.suspension, self.approvals, now
         )
+        self.repinning = Repinning(store, self.policies, sessions, self.runs, now)
 
     def _construct_tally(self) -> Tally:
         tally, workers = Tally(), self.workers

@@ -235,15 +235,19 @@ class Sessions:
             changed: dict[str, Any] = {"updated_at": now}
             if title is not None:
                 changed["title"] = title[:200]
-            if repin:
-                changed["policy"] = (await self._policies.active(principal.tenant)).digest
             record = msgspec.structs.replace(live.record, **changed)
-            if repin:  # raises if the policy cannot hold its facts
-                await self._policies.gate(await self.tenant(principal.tenant), record)
+            if repin:
+                record, _ = await self.put_under_active(record)
             audit = AppendAudit(at=now, kind="session.update", actor=principal.name, subject=session_id, data={"repin": repin})
             await self._store.write(principal.tenant, [PutSession(session=record), audit])
             live.record, live.gate = record, None
             return record
+
+    async def put_under_active(self, record: Session) -> tuple[Session, Gate]:
+        """The session's record under the tenant's active policy, and its gate. Raises if that cannot hold the session's facts.
+        THREAT[TM-POL-PIN]: a session is pinned to what it was opened with; a fork is a new session, and is opened now."""
+        record = msgspec.structs.replace(record, policy=(await self._policies.active(record.tenant)).digest)
+        return record, await self._policies.gate(await self.tenant(record.tenant), record)
 
     async def delete(
         self,

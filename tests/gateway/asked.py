@@ -112,6 +112,7 @@ ASKED: dict[str, Asked] = {
     "get_program": Asked(),
     "delete_program": Asked(),
     "get_policy": Asked(),
+    "repin_sessions": Asked({"end": True}),
     "get_tenant": Asked(),
     "update_tenant": Asked({"name": "theirs"}),
     "delete_tenant": Asked(),
