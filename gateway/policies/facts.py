@@ -14,14 +14,15 @@ from gateway.errors import BadRequest
 from gateway.records import Session, Tenant
 from policy import Policy
 from policy.model.catalog import Catalog
+from policy.text.literals import compose
 
 
 def facts_of(tenant: Tenant, session: Session | None) -> dict[str, Any]:
-    """The tenant's id and plan override any fact of these names."""
+    """The tenant's id and plan override any fact of these names. Texts are composed, as policies want them."""
     facts: dict[str, Any] = {**tenant.facts, "tenant": tenant.id, "plan": tenant.plan}
     if session is not None:
         facts |= {"user": session.user, **{f"session.{name}": value for name, value in session.facts.items()}}
-    return facts
+    return {name: compose(value) if isinstance(value, str) else value for name, value in facts.items()}
 
 
 def misfits(tenant: Tenant, policy_name: str, catalog: Catalog) -> Iterator[tuple[str, str]]:

@@ -227,6 +227,14 @@ def test_tm_pol_010_a_decomposed_spelling_does_not_pass_a_rule_about_the_compose
     assert policy.decide("fs.read", {"path": "/data/e\u0301/x"}).rule == "invalid"
 
 
+def test_tm_pol_010_a_decomposed_name_does_not_pass_a_rule_about_the_composed_one() -> None:
+    policy = compile_policy(small('allow secret.use\ndeny secret.use when name == "caf\u00e9"'))
+    for name in ("caf\u00e9", "cafe\u0301"):
+        asked = policy.attributes("secret.use", {}, {"name": name, "caller": "run"})
+        assert policy.decide("secret.use", asked).rule == "deny:secret.use#1"
+    assert policy.decide("secret.use", {"name": "cafe\u0301", "caller": "run"}).rule == "invalid"
+
+
 @pytest.mark.parametrize("host", [None, "API.acme.example", "10.0.0.1", "api.acme.example.", "api.acme.example:443", 7])
 def test_tm_pol_010_a_host_is_in_normal_form_before_any_rule_though_none_looks_at_it(host: object) -> None:
     policy = compile_policy(small("allow net.connect when port == 443"))

@@ -91,9 +91,7 @@ def test_a_policy_is_checked_compared_deployed_listed_and_shown(remote: Command,
     assert remote(*acme, "policy", "deploy", "--shadow", str(main)).stdout.startswith("acme v2 is in the shadow: ")
 
 
-def test_all_sessions_are_put_under_a_new_policy_after_a_dry_run(
-    remote: Command, acme: list[str], tmp_path: Path
-) -> None:
+def test_all_sessions_are_put_under_a_new_policy_after_a_dry_run(remote: Command, acme: list[str], tmp_path: Path) -> None:
     assert remote(*acme, "create", "open", "--language", "shell").returncode == 0
     assert remote(*acme, "policy", "deploy", str(write_policy(tmp_path, "acme"))).returncode == 0
     planned = remote(*acme, "policy", "repin", "--dry-run").stdout.splitlines()
