@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 from weakref import WeakValueDictionary
 
@@ -135,9 +135,7 @@ class Sessions:
     async def _draft(self, principal: Principal, asked: CreateSession) -> tuple[Session, Gate, str]:
         """The session's record, its gate, and the rule that permits to create it."""
         tenant = await self.tenant(principal.tenant)
-        if asked.facts and principal.role not in ("admin", "operator"):
-            # THREAT[TM-POL-FACTS]: policies believe facts; a caller who is judged by them must not set them.
-            raise Forbidden("PERMISSION_DENIED", "only an operator may set facts about a session")
+        _check_may_set(principal, asked.facts)
         session_id = check_session_id(asked.id) if asked.id is not None else uuid7()
         now = self._clock_ms()
         record = Session(
@@ -228,17 +226,31 @@ class Sessions:
     async def page(self, principal: Principal, after: str | None, limit: int, *, singles: bool) -> Page[Session]:
         return await self._store.sessions(principal.tenant, after=after, limit=limit, singles=singles)
 
-    async def update(self, principal: Principal, session_id: str, *, title: str | None = None, repin: bool = False) -> Session:
-        """Rename it, or put it under the tenant's active policy."""
+    async def update(
+        self,
+        principal: Principal,
+        session_id: str,
+        *,
+        title: str | None = None,
+        repin: bool = False,
+        facts: Mapping[str, Any] | None = None,
+    ) -> Session:
+        """Rename it, put it under the tenant's active policy, or change what policies believe about it."""
+        _check_may_set(principal, facts)
         async with self.hold(principal, session_id) as live:
             now = self._clock_ms()
             changed: dict[str, Any] = {"updated_at": now}
             if title is not None:
                 changed["title"] = title[:200]
+            if facts:
+                changed["facts"] = {**live.record.facts, **facts}
             record = msgspec.structs.replace(live.record, **changed)
             if repin:
                 record, _ = await self.put_under_active(record)
-            audit = AppendAudit(at=now, kind="session.update", actor=principal.name, subject=session_id, data={"repin": repin})
+            elif facts:  # raises if the policy cannot hold them
+                await self._policies.gate(await self.tenant(principal.tenant), record)
+            data = {"repin": repin, **({"facts": dict(facts)} if facts else {})}
+            audit = AppendAudit(at=now, kind="session.update", actor=principal.name, subject=session_id, data=data)
             await self._store.write(principal.tenant, [PutSession(session=record), audit])
             live.record, live.gate = record, None
             return record
@@ -382,6 +394,12 @@ class Sessions:
         self._opener.forget(tenant)
         for live in self.lives.of(tenant):
             await self.lives.drop(live)
+
+
+def _check_may_set(principal: Principal, facts: Mapping[str, Any] | None) -> None:
+    """THREAT[TM-POL-FACTS]: policies believe facts; a caller who is judged by them must not set them."""
+    if facts and principal.role not in ("admin", "operator"):
+        raise Forbidden("PERMISSION_DENIED", "only an operator may set facts about a session")
 
 
 def _why(lost: WorkerLost | RequestError) -> str:

@@ -66,6 +66,7 @@ _FIELDS: Final = {
     "plan": _Shape("what it pays for"),
     "quotas": _Shape("what it may have, such as sessions_max=100 (repeatable)", "attributes", "--quota"),
     "reason": _Shape("what for"),
+    "repin": _Shape("put it under the policy in force"),
     "role": _Shape("what it may do"),
     "runtime": _Shape("the runtime"),
     "session": _Shape("the id of a session"),

@@ -90,11 +90,11 @@ HP099 internal | The compiler itself failed on this policy. | Our mistake, not t
 """
 
 _WARNINGS = """
-HP101 overlap | Two rules overlap with different obligations. | The stronger verdict decides, with its obligations only.
+HP101 overlap | An allow overlaps an ask, or an allow of another rate. | An ask decides alone; of two allows, both rates count.
 HP102 no-rate | A side effect is allowed without a rate. | A loop could repeat it without bound.
 HP103 unmentioned | No rule mentions this capability. | It is denied; perhaps it was forgotten.
 HP104 not-covered | Rules are not both hit and missed by tests. | A mistake in them would go unnoticed.
-HP105 surviving-mutant | A condition can be flipped without any test noticing. | Printed by `test --mutants` alone, one line each.
+HP105 surviving-mutant | A condition can be flipped without any test noticing. | Only `test --mutants` looks for it.
 HP106 unused | A definition is never used. | It may have been meant somewhere.
 """
 

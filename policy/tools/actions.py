@@ -118,6 +118,7 @@ def check(a: argparse.Namespace) -> int:
 
 def test(a: argparse.Namespace) -> int:
     from policy.proofs import policy_tests
+    from policy.text.render import to_text
 
     checked = _load_understood(a.file, a.catalog)
     program = checked.program
@@ -146,10 +147,12 @@ def test(a: argparse.Namespace) -> int:
         print(f"coverage: {both} of {len(found)} rules both hit and missed ({100 * both // max(1, len(found))} %)")
     if a.mutants:
         tried, survivors = policy_tests.mutants(program, a.match or "")
+        findings = Findings()
         for mutant in survivors:
-            line, column = mutant.span.source.position(mutant.span.start)
-            flip = f"flipping `{' '.join(mutant.span.text().split())}` in {mutant.rule}"
-            print(f"  survives: line {line}:{column}, {flip} (HP105)")
+            message = f"no test notices if this is flipped in `{mutant.rule}`"
+            findings.add("HP105", message, mutant.span, "add a request that it decides")
+        if survivors:
+            print(to_text(findings.sort(), colour=_may_colour(sys.stdout)))
         print(f"mutants: {tried - len(survivors)} of {tried} noticed ({100 * (tried - len(survivors)) // max(1, tried)} %)")
     return REFUSED if failed else OK
 
