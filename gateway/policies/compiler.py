@@ -236,7 +236,7 @@ def encode_file(name: str, data: bytes) -> str:
 
 def decode_file(name: str, text: str) -> bytes:
     try:
-        return base64.b64decode(text, validate=True) if name.endswith(".wasm") else text.encode("utf-8", "replace")
+        return base64.b64decode(text) if name.endswith(".wasm") else text.encode("utf-8", "replace")
     except ValueError:
         return b""  # no module; INVARIANT: never the bytes of another file
 
@@ -249,8 +249,7 @@ def compile_here(sources: Mapping[str, str], main: str, catalog: Catalog | None 
     files = {name: decode_file(name, text) for name, text in sources.items()}
     bases = {name.removeprefix(FOLDER): data for name, data in files.items() if name.startswith(FOLDER)}
     about = bases.pop(BASE_CATALOG, None)
-    # What was stored before bases had a folder has them next to its main file, or in vain elsewhere.
-    base = Base(Memory(bases or files), load_catalog(about) if about is not None else None)
+    base = Base(Memory(bases), load_catalog(about) if about is not None else None)
     checked = check(main, Memory(files), catalog, base)
     findings = [_finding(one) for one in checked.diagnostics]
     if not checked.ok or checked.evaluator is None:

@@ -163,7 +163,12 @@ class Policies:
         key = (stored.tenant, stored.digest)
         if key not in self._by_digest:
             catalog = load_catalog(stored.catalog.encode()) if stored.catalog else None
-            self._remember(key, policy_of(await self.compiler.load(stored.sources, stored.main, catalog)))
+            sources = dict(stored.sources)
+            base = f"{self.base.name}.hatch" if self.base is not None else ""
+            if base in sources and FOLDER + base not in sources:
+                # THREAT[TM-POL-BASE]: stored before bases had a folder; the operator's was at the root, whatever is next to main.
+                sources[FOLDER + base] = sources[base]
+            self._remember(key, policy_of(await self.compiler.load(sources, stored.main, catalog)))
         return self._by_digest[key]
 
     def _remember(self, key: tuple[str, str], policy: Policy) -> None:

@@ -15,7 +15,8 @@ from gateway.policies.compiler import FOLDER, Compiler, RefusedPolicy
 from gateway.policies.deployments import Comparison, Deploy, Deployments, Sources
 from gateway.policies.in_force import Policies, catalog_of, nothing
 from gateway.policies.operator_policies import OperatorBase, check_base, load_base
-from gateway.records import Principal
+from gateway.records import Principal, StoredPolicy
+from gateway.stores.changes import PutPolicy
 from policy.model.catalog import load_catalog
 from sandbox.capabilities.registry import Capability
 from tests.gateway.house import House, housed
@@ -67,6 +68,27 @@ def test_tm_pol_base_no_file_of_a_tenant_stands_for_the_base_wherever_it_lies(fo
                 await desk.deploy(OPERATOR, Deploy(sources=sources, main=main))
             checked = await desk.check(OPERATOR, Sources(sources=sources, main=main))
             assert not checked.ok
+
+    asyncio.run(main())
+
+
+def test_tm_pol_base_a_policy_that_came_in_with_a_base_of_its_own_before_is_not_in_force_any_more() -> None:
+    async def main() -> None:
+        async with governed(BASE) as (house, policies, _):
+            loose, forged = narrowing(RUNS.replace("1s", "9s")), BASE.replace("1s", "99s")
+            for main, sources, is_in_force in (
+                ("p.hatch", {"p.hatch": narrowing(RUNS), "platform.hatch": BASE}, True),
+                ("sub/p.hatch", {"sub/p.hatch": loose, "sub/platform.hatch": forged, "platform.hatch": BASE}, False),
+            ):
+                now = {"name": "mine", "version": 1, "state": "active", "created_at": 1}
+                record = StoredPolicy(digest=main, tenant="acme", main=main, sources=sources, **now)
+                await house.store.write("acme", [PutPolicy(policy=record)])
+                later = Policies(house.store, nothing(), audit=house.audit, compiler=policies.compiler, base=policies.base)
+                if is_in_force:
+                    assert (await later.active("acme")).name == "mine"
+                else:
+                    with pytest.raises(RefusedPolicy, match="HP082"):
+                        await later.find("acme", main)
 
     asyncio.run(main())
 
