@@ -9,13 +9,10 @@ This file does not know how findings are printed.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field, replace
 
-from msgspec import structs
-
 from policy.evaluation.evaluator import Evaluator
-from policy.lowering.loading import MAX_FILE_BYTES, Base, Library, Loaded, Unit, load
+from policy.lowering.loading import Base, Library, Loaded, Unit, load
 from policy.lowering.lowering import lower
 from policy.lowering.program import Program
 from policy.model import ir
@@ -77,28 +74,24 @@ def _check(loaded: Loaded, findings: Findings) -> Checked:
     proofs = check_claims(program, evaluator.decide, findings)
     check_limits(program, findings)
     check_secrets(program, findings)
-    bound = bind_programs(program, loaded.library, findings)
-    _check_base(replace(program, ir=bound), loaded, evaluator, findings)
+    _check_base(_bind(program, loaded.library, findings), loaded, evaluator, findings)
     results = check_tests(program, evaluator.decide, findings)
     if program.tests:
         check_coverage(program, findings)
     return Checked(program, loaded, findings.sort(), evaluator, proofs, results)
 
 
-def bind_programs(program: Program, library: Library, findings: Findings) -> ir.Policy:
-    """The policy with a digest at each hook whose program the library has. One that its author has bound must be that program.
+def _bind(program: Program, library: Library, findings: Findings) -> Program:
+    """The policy with its hooks bound to the programs that the library has. One that is bound to another is a mistake.
 
     THREAT[TM-POL-012]: what hooks run is compared by content; a file under the same name may hold another program.
     """
-    hooks = []
-    for hook in program.ir.hooks:
-        data = library.read(hook.program) if hook.executor != "webhook" else None
-        found = hashlib.sha256(data).hexdigest() if data is not None and len(data) <= MAX_FILE_BYTES else ""
-        if found and hook.sha256 and found != hook.sha256:
+    bound = program.ir.bind(library.read)
+    for hook, found in zip(program.ir.hooks, bound.hooks, strict=True):
+        if hook.sha256 and found.sha256 != hook.sha256:
             message = f"the program `{hook.program}` is not the one that the hook `{hook.name}` is bound to"
-            findings.add("HP055", message, program.spans[f"hook:{hook.name}"], f"its digest is sha256:{found}")
-        hooks.append(structs.replace(hook, sha256=hook.sha256 or found))
-    return structs.replace(program.ir, hooks=tuple(hooks))
+            findings.add("HP055", message, program.spans[f"hook:{hook.name}"], f"its digest is sha256:{found.sha256}")
+    return replace(program, ir=bound)
 
 
 def _check_base(program: Program, loaded: Loaded, evaluator: Evaluator, findings: Findings) -> None:
@@ -107,8 +100,7 @@ def _check_base(program: Program, loaded: Loaded, evaluator: Evaluator, findings
         return
     span = Span(loaded.main.source, *s.offsets(header.narrows))
     inner = Findings()
-    base = lower(loaded.base, inner)
-    base.ir = bind_programs(base, loaded.base.library, inner)
+    base = _bind(lower(loaded.base, inner), loaded.base.library, inner)
     if inner.errors:
         first = next(d for d in inner.sort() if d.severity == "error")
         findings.add("HP012", f"the base does not compile: {first.message}", span, f"see {first.location()}")

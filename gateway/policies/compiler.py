@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hashlib
 import threading
 from collections import Counter
 from collections.abc import Mapping
@@ -134,8 +133,12 @@ class Compiler:
         """A stored policy."""
         return (await self._loading.ask(_request(sources, main, catalog))).compiled
 
-    async def diff(self, old: Policy, new: Policy, *, tenant: str = "") -> list[Changed]:
-        request = _Diff(old=old.ir, old_catalog=old.catalog, new=new.ir, new_catalog=new.catalog)
+    async def diff(
+        self, old: Policy, old_files: Mapping[str, bytes], new: Policy, new_files: Mapping[str, bytes], *, tenant: str = ""
+    ) -> list[Changed]:
+        """Hooks are compared by the programs they run, which are among the files."""
+        before, after = old.ir.bind(old_files.get), new.ir.bind(new_files.get)
+        request = _Diff(old=before, old_catalog=old.catalog, new=after, new_catalog=new.catalog)
         return (await self._ask(request, tenant)).changes
 
     async def _ask(self, request: _Compile | _Diff, tenant: str) -> _Answer:
@@ -204,13 +207,6 @@ def policy_of(compiled: Compiled) -> Policy:
     if compiled.policy is None or compiled.catalog is None:
         raise RefusedPolicy(compiled.findings)
     return Policy(compiled.policy, compiled.catalog)
-
-
-def bind(policy: Policy, files: Mapping[str, bytes]) -> Policy:
-    """For comparison: the policy with its hooks bound to these programs."""
-    digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    hooks = tuple(msgspec.structs.replace(one, sha256=one.sha256 or digests.get(one.program, "")) for one in policy.ir.hooks)
-    return Policy(msgspec.structs.replace(policy.ir, hooks=hooks), policy.catalog)
 
 
 def require_programs(compiled: Compiled, sources: Mapping[str, str]) -> Compiled:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gateway.policies.compiler import Changed, Compiled, Finding, bind, decode_file, policy_of, require_programs
+from gateway.policies.compiler import Changed, Compiled, Finding, decode_file, policy_of, require_programs
 from gateway.policies.in_force import Policies, Replayed
 from gateway.records import Principal, Record, StoredPolicy
 from policy import Policy
@@ -108,19 +108,18 @@ class Deployments:
         )
 
     async def diff(self, principal: Principal, asked: Comparison) -> list[Changed]:
-        """Hooks are compared by the programs they run."""
-        new = await self._bound(principal, asked.new)
+        new = await self._compile_with_files(principal, asked.new)
         if asked.old is not None:
-            old = await self._bound(principal, asked.old)
+            old = await self._compile_with_files(principal, asked.old)
         else:
             active = await self._policies.active(principal.tenant)
-            old = bind(active, await self._policies.programs(principal.tenant, active))
-        return await self._policies.compiler.diff(old, new, tenant=principal.tenant)
+            old = active, await self._policies.programs(principal.tenant, active)
+        return await self._policies.compiler.diff(*old, *new, tenant=principal.tenant)
 
-    async def _bound(self, principal: Principal, asked: Sources) -> Policy:
+    async def _compile_with_files(self, principal: Principal, asked: Sources) -> tuple[Policy, dict[str, bytes]]:
         sources = self._policies.with_base(asked.sources, list(self._tools(principal.tenant)))
         policy = await self._compile(principal, asked.sources, asked.main)
-        return bind(policy, {name: decode_file(name, text) for name, text in sources.items()})
+        return policy, {name: decode_file(name, text) for name, text in sources.items()}
 
     async def deploy(self, principal: Principal, asked: Deploy) -> Deployed:
         policy = policy_of(await self._checked(principal, asked.sources, asked.main))

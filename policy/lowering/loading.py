@@ -44,8 +44,7 @@ class Folder:
             place = (self.root / path).resolve(strict=True)
             if not place.is_relative_to(self.root.resolve()) or not place.is_file():
                 return None
-            with place.open("rb") as file:
-                return file.read(MAX_FILE_BYTES + 1)
+            return place.read_bytes() if place.stat().st_size <= MAX_FILE_BYTES else None
         except (OSError, ValueError):
             return None
 

@@ -139,6 +139,13 @@ class Policy(msgspec.Struct, frozen=True, omit_defaults=True):
     def digest(self) -> str:
         return hashlib.sha256(self.encode()).hexdigest()
 
+    def bind(self, read: Callable[[str], bytes | None]) -> Policy:
+        """For comparison: with a digest at each hook whose program `read` finds."""
+        found = {hook.program: read(hook.program) for hook in self.hooks if hook.executor != "webhook"}
+        digests = {name: hashlib.sha256(data).hexdigest() for name, data in found.items() if data is not None}
+        hooks = (msgspec.structs.replace(hook, sha256=digests.get(hook.program, hook.sha256)) for hook in self.hooks)
+        return msgspec.structs.replace(self, hooks=tuple(hooks))
+
     def rules_for(self, capability: str) -> tuple[Rule, ...]:
         return tuple(rule for rule in self.rules if capability in rule.capabilities)
 

@@ -75,7 +75,7 @@ def is_strict_hook(hook: ir.HookCall, old: ir.HookCall) -> bool:
 
 def is_same_program(hook: ir.HookCall, old: ir.HookCall) -> bool:
     """THREAT[TM-POL-012]: the same bytes, whatever they are called. A name says so only where the old hook's program is not
-    known: neither the policy gives its digest nor does the program lie next to it (`checker.bind_programs`)."""
+    known: neither the policy gives its digest nor does the program lie next to it (`ir.Policy.bind`)."""
     return hook.sha256 == old.sha256 if old.sha256 else hook.program == old.program
 
 

@@ -244,7 +244,7 @@ def diff(a: argparse.Namespace) -> int:
 
 def _policy(checked: Checked) -> Policy:
     """For comparison: its hooks bound to the programs that lie next to it."""
-    return Policy(checker.bind_programs(checked.program, checked.loaded.library, Findings()), checked.program.catalog)
+    return Policy(checked.program.ir.bind(checked.loaded.library.read), checked.program.catalog)
 
 
 def _load_passing(a: argparse.Namespace) -> Policy:

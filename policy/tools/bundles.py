@@ -22,12 +22,10 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
-from policy.checker import bind_programs
 from policy.errors import BundleError
 from policy.model import ir
 from policy.model.catalog import Catalog, CatalogError, check_name, seal
 from policy.policies import Policy
-from policy.text.diagnostics import Findings
 
 FORMAT = "hatchway-policy-bundle/1"
 MAX_BUNDLE_BYTES = 64 * 1024 * 1024
@@ -63,7 +61,7 @@ def make_bundle(policy: Policy, key: Ed25519PrivateKey) -> bytes:
         raise BundleError("only a policy compiled from its sources can be bundled")
     checked = policy.checked
     units = (*checked.loaded.units, *(checked.loaded.base.units if checked.loaded.base is not None else ()))
-    bound = bind_programs(checked.program, checked.loaded.library, Findings())
+    bound = policy.ir.bind(checked.loaded.library.read)
     places = {}
     for name, span in checked.program.spans.items():
         line, column = span.source.position(span.start)
