@@ -1,7 +1,8 @@
 """What each policy command does, and what it prints.
 
-Rules: each action returns an exit status: 0 when all is well, 1 when the policy or the change is refused, 2 when the command
-could not be carried out. Results go to standard output, complaints to standard error, colour only to a terminal.
+Rules: each action has the name of its command and returns an exit status: 0 when all is well, 1 when the policy or the change
+is refused, 2 when the command could not be carried out. Results go to standard output, complaints to standard error, colour only
+to a terminal.
 This file holds no logic of the language; each action calls one function of the package.
 """
 
@@ -26,13 +27,8 @@ from policy.text.diagnostics import Findings
 OK, REFUSED, FAILED = 0, 1, 2
 
 
-def perform(name: str, arguments: argparse.Namespace) -> int:
+def attempt(action: Callable[[], int]) -> int:
     """Carry out one command; every failure becomes a message and an exit status."""
-    action: Callable[[argparse.Namespace], int] = ACTIONS[name]
-    return _attempt(lambda: action(arguments))
-
-
-def _attempt(action: Callable[[], int]) -> int:
     try:
         return action()
     except BundleError as error:
@@ -159,7 +155,7 @@ def test(a: argparse.Namespace) -> int:
 
 def fmt(a: argparse.Namespace) -> int:
     """Each file by itself: one that cannot be formatted does not keep the others from it."""
-    return max(_attempt(partial(_fmt_one, file, a)) for file in a.files)
+    return max(attempt(partial(_fmt_one, file, a)) for file in a.files)
 
 
 def _fmt_one(file: str, a: argparse.Namespace) -> int:
@@ -324,17 +320,3 @@ def lsp(a: argparse.Namespace) -> int:
         return FAILED
     serve()
     return OK
-
-
-ACTIONS = {
-    "check": check,
-    "test": test,
-    "fmt": fmt,
-    "explain": explain,
-    "prove": prove,
-    "diff": diff,
-    "bundle": bundle,
-    "replay": replay,
-    "catalog": catalog,
-    "lsp": lsp,
-}
