@@ -112,7 +112,6 @@ ASKED: dict[str, Asked] = {
     "get_program": Asked(),
     "delete_program": Asked(),
     "get_policy": Asked(),
-    "repin_sessions": Asked({"end": True}),
     "get_tenant": Asked(),
     "update_tenant": Asked({"name": "theirs"}),
     "delete_tenant": Asked(),
