@@ -64,7 +64,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         ),
     ] = ""
     policy_base: Annotated[
-        str, Meta(description="A `.hatch` file that every tenant's policy must narrow; the compiler proves that it does.")
+        str,
+        Meta(description="A `.hatch` file, with its hooks' programs next to it, that tenants' policies provably narrow."),
     ] = ""
     equipment: Annotated[
         str, Meta(description="A TOML file with what programs can call: web endpoints and MCP servers (docs/capabilities.md).")

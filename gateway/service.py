@@ -44,12 +44,13 @@ from gateway.lifecycle.default_policy import DefaultPolicy
 from gateway.lifecycle.maintenance import Maintenance
 from gateway.lifecycle.metrics import Tally
 from gateway.lifecycle.readiness import NothingToPrepare, ReadinessPort
+from gateway.lifecycle.repinning import Repinning
 from gateway.lifecycle.retention import Upkeep, read_rules
 from gateway.policies.compiler import Compiler
 from gateway.policies.deployments import Deployments
 from gateway.policies.gate import Gate
 from gateway.policies.in_force import Policies, nothing
-from gateway.policies.operator_policies import load_base
+from gateway.policies.operator_policies import OperatorBase, load_base
 from gateway.records import Principal, Session
 from gateway.registry.registries import open_registries
 from gateway.runners.provider_table import RunnerSettings
@@ -95,7 +96,7 @@ class Service:
         configuration: Configuration = Configuration(),
         *,
         egress: Egress | None = None,
-        base: tuple[str, str] | None = None,
+        base: OperatorBase | None = None,
         master: MasterKey | None = None,
         readiness: ReadinessPort = NothingToPrepare(),
     ) -> None:
@@ -189,6 +190,7 @@ class Service:
         self.resumption = Resumption(
             self.runs, sessions, self.scheduler, programs, self.completion, self.suspension, self.approvals, now
         )
+        self.repinning = Repinning(store, self.policies, sessions, self.runs, now)
 
     def _construct_tally(self) -> Tally:
         tally, workers = Tally(), self.workers

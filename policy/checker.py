@@ -9,10 +9,10 @@ This file does not know how findings are printed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from policy.evaluation.evaluator import Evaluator
-from policy.lowering.loading import Library, Loaded, Unit, load
+from policy.lowering.loading import Base, Library, Loaded, Unit, load
 from policy.lowering.lowering import lower
 from policy.lowering.program import Program
 from policy.model import ir
@@ -44,12 +44,12 @@ class Checked:
         return all(d.severity != "error" for d in self.diagnostics)
 
 
-def check(path: str, library: Library, catalog: Catalog | None = None) -> Checked:
+def check(path: str, library: Library, catalog: Catalog | None = None, bases: Base | None = None) -> Checked:
     """Judge the policy at `path`. Never raises for anything a text can contain."""
     findings = Findings()
-    loaded = Loaded((Unit(Source(path, ""), s.File(None, ()), path),), catalog or builtin_catalog(), None, True)
+    loaded = Loaded((Unit(Source(path, ""), s.File(None, ()), path),), catalog or builtin_catalog(), None, True, library)
     try:
-        loaded = load(path, library, findings, catalog)
+        loaded = load(path, library, findings, catalog, bases)
         return _check(loaded, findings)
     except Exception as error:
         # INVARIANT: our own failure refuses the policy like any other finding; tests hold that no text brings us here.
@@ -74,11 +74,24 @@ def _check(loaded: Loaded, findings: Findings) -> Checked:
     proofs = check_claims(program, evaluator.decide, findings)
     check_limits(program, findings)
     check_secrets(program, findings)
-    _check_base(program, loaded, evaluator, findings)
+    _check_base(_bind(program, loaded.library, findings), loaded, evaluator, findings)
     results = check_tests(program, evaluator.decide, findings)
     if program.tests:
         check_coverage(program, findings)
     return Checked(program, loaded, findings.sort(), evaluator, proofs, results)
+
+
+def _bind(program: Program, library: Library, findings: Findings) -> Program:
+    """The policy with its hooks bound to the programs that the library has. One that is bound to another is a mistake.
+
+    THREAT[TM-POL-012]: what hooks run is compared by content; a file under the same name may hold another program.
+    """
+    bound = program.ir.bind(library.read)
+    for hook, found in zip(program.ir.hooks, bound.hooks, strict=True):
+        if hook.sha256 and found.sha256 != hook.sha256:
+            message = f"the program `{hook.program}` is not the one that the hook `{hook.name}` is bound to"
+            findings.add("HP055", message, program.spans[f"hook:{hook.name}"], f"its digest is sha256:{found.sha256}")
+    return replace(program, ir=bound)
 
 
 def _check_base(program: Program, loaded: Loaded, evaluator: Evaluator, findings: Findings) -> None:
@@ -87,7 +100,7 @@ def _check_base(program: Program, loaded: Loaded, evaluator: Evaluator, findings
         return
     span = Span(loaded.main.source, *s.offsets(header.narrows))
     inner = Findings()
-    base = lower(loaded.base, inner)
+    base = _bind(lower(loaded.base, inner), loaded.base.library, inner)
     if inner.errors:
         first = next(d for d in inner.sort() if d.severity == "error")
         findings.add("HP012", f"the base does not compile: {first.message}", span, f"see {first.location()}")

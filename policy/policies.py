@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from policy.evaluation.explain import Explanation
 
 
+_ABSENT = object()
+_Place = tuple[str, tuple[str, ...], Callable[[str], str] | None]
+
+
 class Policy:
     """A deployable policy. `decide` is pure, total and never raises."""
 
@@ -39,6 +43,7 @@ class Policy:
         self._specialiser = Specialiser(canonical, catalog.context)
         self.decide: Callable[[str, Attributes], Decision] = self._evaluator.decide
         self.digest = canonical.digest()
+        self._places: dict[str, list[_Place]] = {}
 
     @classmethod
     def load(cls, path: str | Path, *, catalog: Catalog | None = None) -> Policy:
@@ -72,22 +77,30 @@ class Policy:
         return tuple(field.name for field in self.ir.reads.get(event, ()))
 
     def attributes(self, event: str, context: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The attributes for a decision from trusted facts and a tool's untrusted arguments.
+        """The attributes for a decision from trusted facts and a tool's untrusted arguments, in the spelling that rules know:
+        texts composed (NFC), hosts in lower case. A path with `..` in it stays one, and is refused.
 
         THREAT[TM-POL-003]: an argument called like a fact (`tenant`) is never taken for it, but called `args.tenant`.
         """
         values: dict[str, Any] = {}
-        for field in self.ir.reads.get(event, ()):
-            if field.name in self.catalog.context:
-                if field.name in context:
-                    values[field.name] = context[field.name]
-                continue
-            node: Any = arguments
-            for part in field.name.removeprefix("args.").split("."):
+        for name, parts, normalise in self._places.get(event) or self._find_places(event):
+            node: Any = arguments if parts else context.get(name, _ABSENT)
+            for part in parts:
                 node = node.get(part, _ABSENT) if isinstance(node, Mapping) else _ABSENT
             if node is not _ABSENT:
-                values[field.name] = node
+                values[name] = normalise(node) if normalise is not None and node.__class__ is str else node
         return values
+
+    def _find_places(self, event: str) -> list[_Place]:
+        """Where each field of an event is: a fact, or somewhere in the arguments."""
+        found: list[_Place] = []
+        for field in self.ir.reads.get(event, ()):
+            is_fact = field.name in self.catalog.context
+            parts = () if is_fact else tuple(field.name.removeprefix("args.").split("."))
+            found.append((field.name, parts, field.type.normalise))
+        if event in self.ir.reads:
+            self._places[event] = found
+        return found
 
     def open_session(self, facts: Mapping[str, Scalar]) -> Session:
         """The policy with a session's fixed facts (tenant, plan, role …) folded in. Raises PolicyError for an impossible fact."""
@@ -106,9 +119,6 @@ class Policy:
             f.name for f in (*self.catalog.context.values(), *(capability.fields.values() if capability else ())) if f.sensitive
         }
         return {name: "***" if name in hidden else value for name, value in attributes.items()}
-
-
-_ABSENT = object()
 
 
 class Session:

@@ -42,6 +42,7 @@ from gateway.hooks.specs import (
 )
 from gateway.hooks.wasm_compiler import compile_module
 from gateway.hooks.wasm_inspection import BadModule
+from gateway.policies.compiler import decode_file
 from gateway.policies.pinned_defaults import Pins
 from gateway.records import Principal, Record, RegistryEntry, Session
 from gateway.sessions.store_changes import to_store_changes
@@ -336,6 +337,4 @@ class _Programs:
         if stored is None:
             return await Pins(self._store).program(tenant, digest, name)
         text = stored.sources.get(name)
-        if text is None:
-            return None
-        return base64.b64decode(text) if name.endswith(".wasm") else text.encode()
+        return None if text is None else decode_file(name, text)

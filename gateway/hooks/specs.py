@@ -68,6 +68,8 @@ class UserHookSpec(msgspec.Struct, frozen=True, kw_only=True):
     source: str = "user"
     uses: tuple[str, ...] = ()
     """Ours: the capabilities the hook's program may call. Only a policy grants them."""
+    sha256: str = ""
+    """Ours: the digest of the one program that may run. Only a policy says so."""
 
 
 _KINDS: Final[dict[str, Any]] = {
@@ -151,7 +153,7 @@ class _Reading:
         raw = self._raw
         if self.mistakes:
             return None
-        for name in sorted(raw.keys() - set(UserHookSpec.__struct_fields__) | raw.keys() & {"uses"}):
+        for name in sorted(raw.keys() - set(UserHookSpec.__struct_fields__) | raw.keys() & {"uses", "sha256"}):
             self.wrong(str(name)[:80], "no such field")
         if raw.get("source", source) != source:
             self.wrong("source", f"this list belongs to {source!r}; leave it out")
@@ -255,6 +257,7 @@ def from_policy(calls: Iterable[HookCall], *, target: str | None = None) -> tupl
                 on_error=call.on_error,  # type: ignore[arg-type]
                 source="policy",
                 uses=call.uses,
+                sha256=call.sha256,
             )
         )
     return tuple(found)

@@ -20,7 +20,7 @@ from gateway.capabilities.mcp_servers import ServerSource
 from gateway.configuration import ConfigurationError
 from gateway.hooks.hook_store import HookStore
 from gateway.policies.in_force import Policies, catalog_of
-from gateway.policies.operator_policies import load_default
+from gateway.policies.operator_policies import check_base, load_default
 from sandbox.capabilities.registry import Capability
 
 QUICK_SECONDS: Final = 2.0
@@ -66,7 +66,10 @@ class DefaultPolicy:
 
     async def _load(self) -> None:
         tools = self._catalogue.tools("")
-        default = await asyncio.to_thread(load_default, self._path, catalog_of(tools))
+        catalog = catalog_of(tools)
+        if self._policies.base is not None:
+            await asyncio.to_thread(check_base, self._policies.base, catalog)
+        default = await asyncio.to_thread(load_default, self._path, catalog)
         self._policies.use_default(default.policy, default.programs)
         self._hooks.use_default(default.policy.digest, default.programs)
         self._known = tools

@@ -11,6 +11,7 @@ microseconds per rule.
 from __future__ import annotations
 
 import asyncio
+import base64
 import threading
 from collections import Counter
 from collections.abc import Mapping
@@ -32,6 +33,9 @@ from sandbox.confinement.child import Child, ChildDied
 TIMEOUT_SECONDS: Final = 20.0
 MEMORY_BYTES: Final = 2 << 30
 SOURCES_BYTES_MAX: Final = 8 << 20
+FOLDER: Final = ".base/"
+"""Where the operator's base lies among the sources of a tenant's policy."""
+BASE_CATALOG: Final = "deployed.catalog.json"
 _WAITING_MAX: Final = 16
 """Of one tenant."""
 
@@ -129,8 +133,12 @@ class Compiler:
         """A stored policy."""
         return (await self._loading.ask(_request(sources, main, catalog))).compiled
 
-    async def diff(self, old: Policy, new: Policy, *, tenant: str = "") -> list[Changed]:
-        request = _Diff(old=old.ir, old_catalog=old.catalog, new=new.ir, new_catalog=new.catalog)
+    async def diff(
+        self, old: Policy, old_files: Mapping[str, bytes], new: Policy, new_files: Mapping[str, bytes], *, tenant: str = ""
+    ) -> list[Changed]:
+        """Hooks are compared by the programs they run, which are among the files."""
+        before, after = old.ir.bind(old_files.get), new.ir.bind(new_files.get)
+        request = _Diff(old=before, old_catalog=old.catalog, new=after, new_catalog=new.catalog)
         return (await self._ask(request, tenant)).changes
 
     async def _ask(self, request: _Compile | _Diff, tenant: str) -> _Answer:
@@ -189,7 +197,7 @@ class _CompilerProcess:
 def _request(sources: Mapping[str, str], main: str, catalog: Catalog | None) -> _Compile:
     if main not in sources:
         raise Unprocessable("INVALID_ARGUMENT", f"the sources have no file {main[:80]!r}")
-    if sum(len(name) + len(text) for name, text in sources.items()) > SOURCES_BYTES_MAX:
+    if sum(len(name) + len(text) for name, text in sources.items() if not name.startswith(FOLDER)) > SOURCES_BYTES_MAX:
         raise Unprocessable("INVALID_ARGUMENT", f"a policy's files may have {SOURCES_BYTES_MAX} characters together")
     return _Compile(sources=dict(sources), main=main, catalog=catalog.to_json().decode() if catalog else None)
 
@@ -217,12 +225,28 @@ def require_programs(compiled: Compiled, sources: Mapping[str, str]) -> Compiled
     return Compiled(findings=[*compiled.findings, *findings]) if findings else compiled
 
 
+def encode_file(name: str, data: bytes) -> str:
+    """A file as it is among a policy's sources: text, or base64 if it is a WebAssembly module."""
+    return base64.b64encode(data).decode() if name.endswith(".wasm") else data.decode("utf-8", "replace")
+
+
+def decode_file(name: str, text: str) -> bytes:
+    try:
+        return base64.b64decode(text) if name.endswith(".wasm") else text.encode("utf-8", "replace")
+    except ValueError:
+        return b""  # no module; INVARIANT: never the bytes of another file
+
+
 def compile_here(sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
     """In this process: for texts of one's own."""
     from policy.checker import check
-    from policy.lowering.loading import Memory
+    from policy.lowering.loading import Base, Memory
 
-    checked = check(main, Memory(dict(sources)), catalog)
+    files = {name: decode_file(name, text) for name, text in sources.items()}
+    bases = {name.removeprefix(FOLDER): data for name, data in files.items() if name.startswith(FOLDER)}
+    about = bases.pop(BASE_CATALOG, None)
+    base = Base(Memory(bases), load_catalog(about) if about is not None else None)
+    checked = check(main, Memory(files), catalog, base)
     findings = [_finding(one) for one in checked.diagnostics]
     if not checked.ok or checked.evaluator is None:
         return Compiled(findings=findings)

@@ -20,8 +20,8 @@ _MASK: Final = "***"
 _FIELDS_KEPT: Final = 4096
 _ABSENT: Final = object()
 T = TypeVar("T")
-_Fields = tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]
-"""Which fields of an event are hidden, and where in its arguments each of its fields is."""
+_Fields = tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...], Callable[[str], str] | None], ...]]
+"""Which fields of an event are hidden, where in its arguments each of its fields is, and how it is spelt when it is judged."""
 
 
 class Decided(Record, frozen=True, kw_only=True):
@@ -88,7 +88,7 @@ class Decisions:
                     Difference(at=at, event=event, attributes=shown, verdict=decision.verdict, candidate=other.verdict)
                 )
         _, fields = self._fields[policy.catalog.digest, event]
-        return {name.removeprefix("args."): shown[name] for name, _ in fields if name in shown}
+        return {name.removeprefix("args."): shown[name] for name, _, _ in fields if name in shown}
 
     def before(self, at: int) -> int:
         """How many were made before a time."""
@@ -107,10 +107,12 @@ class Decisions:
         """The request as it may be logged, and whether something of it is missing. Facts are the operator's own words: short."""
         hidden, fields = self._fields.get((policy.catalog.digest, event)) or self._learn(policy, event)
         found, masked = dict(facts), False
-        for name, path in fields:
+        for name, path, normalise in fields:
             value: Any = arguments
             for part in path:
                 value = value.get(part, _ABSENT) if isinstance(value, Mapping) else _ABSENT
+            if normalise is not None and value.__class__ is str:
+                value = normalise(value)
             if value.__class__ is int or (value.__class__ is str and len(value) <= SHOWN_CHARS_MAX):
                 found[name] = value
             elif value is not _ABSENT:
@@ -125,7 +127,7 @@ class Decisions:
         capability = catalog.capabilities.get(event)
         fields = tuple(capability.fields.values()) if capability is not None else ()
         hidden = tuple(one.name for one in (*catalog.context.values(), *fields) if one.sensitive)
-        places = tuple((one.name, tuple(one.name.removeprefix("args.").split("."))) for one in fields)
+        places = tuple((one.name, tuple(one.name.removeprefix("args.").split(".")), one.type.normalise) for one in fields)
         if len(self._fields) >= _FIELDS_KEPT:
             self._fields.clear()
         self._fields[catalog.digest, event] = hidden, places

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gateway.policies.compiler import Changed, Compiled, Finding, policy_of, require_programs
+from gateway.policies.compiler import Changed, Compiled, Finding, decode_file, policy_of, require_programs
 from gateway.policies.in_force import Policies, Replayed
 from gateway.records import Principal, Record, StoredPolicy
 from policy import Policy
@@ -108,17 +108,24 @@ class Deployments:
         )
 
     async def diff(self, principal: Principal, asked: Comparison) -> list[Changed]:
-        new = await self._compile(principal, asked.new.sources, asked.new.main)
+        new = await self._compile_with_files(principal, asked.new)
         if asked.old is not None:
-            old = await self._compile(principal, asked.old.sources, asked.old.main)
+            old = await self._compile_with_files(principal, asked.old)
         else:
-            old = await self._policies.active(principal.tenant)
-        return await self._policies.compiler.diff(old, new, tenant=principal.tenant)
+            active = await self._policies.active(principal.tenant)
+            old = active, await self._policies.programs(principal.tenant, active)
+        return await self._policies.compiler.diff(*old, *new, tenant=principal.tenant)
+
+    async def _compile_with_files(self, principal: Principal, asked: Sources) -> tuple[Policy, dict[str, bytes]]:
+        sources = self._policies.with_base(asked.sources, list(self._tools(principal.tenant)))
+        policy = await self._compile(principal, asked.sources, asked.main)
+        return policy, {name: decode_file(name, text) for name, text in sources.items()}
 
     async def deploy(self, principal: Principal, asked: Deploy) -> Deployed:
         policy = policy_of(await self._checked(principal, asked.sources, asked.main))
+        sources = self._policies.with_base(asked.sources, list(self._tools(principal.tenant)))
         stored, replayed = await self._policies.activate(
-            principal.tenant, policy, asked.sources, asked.main, principal.name, shadow=asked.shadow
+            principal.tenant, policy, sources, asked.main, principal.name, shadow=asked.shadow
         )
         return Deployed(policy=stored, replayed=replayed)
 
@@ -126,7 +133,7 @@ class Deployments:
         """What may be put in force: its hooks have their programs with them, and the tenant fits it."""
         tools = list(self._tools(principal.tenant))
         checked = await self._policies.check(sources, main, tools, tenant=principal.tenant)
-        compiled = require_programs(checked, sources)
+        compiled = require_programs(checked, self._policies.with_base(sources, tools))
         if compiled.policy is None or compiled.catalog is None:
             return compiled
         unfit = await self._policies.unfit(principal.tenant, compiled.policy.name, compiled.catalog)

@@ -17,6 +17,7 @@ from gateway.errors import BadRequest
 from gateway.records import Principal, Session, Tenant
 from policy import Policy
 from policy.model.catalog import Catalog
+from policy.text.literals import compose
 
 _CREATORS = frozenset({"creator", "creator_role"})
 CALLERS = _CREATORS | {"role", "user"}
@@ -26,7 +27,8 @@ CALLERS = _CREATORS | {"role", "user"}
 def facts_of(
     tenant: Tenant, session: Session | None, caller: Principal | None = None, known: Container[str] = ()
 ) -> dict[str, Any]:
-    """The tenant's id and plan override any fact of these names, and so do the caller's. `known` are the facts of the catalog."""
+    """The tenant's id and plan override any fact of these names, and so do the caller's. `known` are the facts of the catalog.
+    Texts are composed, as policies want them."""
     facts: dict[str, Any] = {**tenant.facts, "tenant": tenant.id, "plan": tenant.plan}
     if session is not None:
         about = {**session.facts, "creator": session.user}
@@ -34,7 +36,7 @@ def facts_of(
         facts |= {f"session.{name}": about[name] for name in told if name in about}
     if caller is not None:
         facts |= {"user": caller.user, "session.role": caller.role}
-    return facts
+    return {name: compose(value) if isinstance(value, str) else value for name, value in facts.items()}
 
 
 def misfits(tenant: Tenant, policy_name: str, catalog: Catalog) -> Iterator[tuple[str, str]]:

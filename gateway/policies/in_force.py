@@ -25,11 +25,11 @@ import msgspec
 from gateway.audit.buffer import AuditBuffer
 from gateway.clock import now_ms
 from gateway.errors import Conflict, Forbidden, Unprocessable, missing
-from gateway.policies.compiler import Compiled, Compiler, Finding, RefusedPolicy, policy_of
+from gateway.policies.compiler import FOLDER, Compiled, Compiler, Finding, RefusedPolicy, decode_file, policy_of
 from gateway.policies.decision_log import Decided, Decisions, Difference, newest
 from gateway.policies.facts import facts_of, misfits
 from gateway.policies.gate import Gate
-from gateway.policies.operator_policies import record_of_default
+from gateway.policies.operator_policies import OperatorBase, record_of_default
 from gateway.policies.pinned_defaults import Pins
 from gateway.policies.rates import Rates
 from gateway.records import Principal, Record, Session, StoredPolicy, Tenant
@@ -78,8 +78,8 @@ class _InForce:
 
 
 class Policies:
-    """All tenants' policies. `default` decides for tenants that have none of their own. `base` is the operator's: a name and a
-    text; where there is one, a tenant's policy must narrow it, and the compiler proves that it does."""
+    """All tenants' policies. `default` decides for tenants that have none of their own. `base` is the operator's;
+    where there is one, a tenant's policy must narrow it, and the compiler proves that it does."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Policies:
         *,
         audit: AuditBuffer,
         compiler: Compiler,
-        base: tuple[str, str] | None = None,
+        base: OperatorBase | None = None,
         clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._store = store
@@ -101,7 +101,7 @@ class Policies:
         self._programs: dict[str, Mapping[str, bytes]] = {}
         self.pins = Pins(store)
         self._read_at = {default.digest: clock_ms()}
-        self._base = base
+        self.base = base
         self._tenants: dict[str, _InForce] = {}
         self._by_digest: dict[tuple[str, str], Policy] = {}
 
@@ -165,7 +165,12 @@ class Policies:
         key = (stored.tenant, stored.digest)
         if key not in self._by_digest:
             catalog = load_catalog(stored.catalog.encode()) if stored.catalog else None
-            self._remember(key, policy_of(await self.compiler.load(stored.sources, stored.main, catalog)))
+            sources = dict(stored.sources)
+            base = f"{self.base.name}.hatch" if self.base is not None else ""
+            if base in sources and FOLDER + base not in sources:
+                # THREAT[TM-POL-BASE]: stored before bases had a folder; the operator's was at the root, whatever is next to main.
+                sources[FOLDER + base] = sources[base]
+            self._remember(key, policy_of(await self.compiler.load(sources, stored.main, catalog)))
         return self._by_digest[key]
 
     def _remember(self, key: tuple[str, str], policy: Policy) -> None:
@@ -186,19 +191,19 @@ class Policies:
 
     async def check(self, sources: Mapping[str, str], main: str, tools: list[Capability], *, tenant: str = "") -> Compiled:
         """Compile, test and prove, in the tenant's turn. `findings` says what is wrong with it."""
-        own_catalog = any(name.endswith(".catalog.json") for name in sources)
-        catalog = None if own_catalog else catalog_of(tools)
-        compiled = await self.compiler.compile(self._with_base(sources), main, catalog, tenant=tenant)
-        policy, base = compiled.policy, self._base
-        if policy is not None and base is not None and policy.narrows != base[0]:
-            hint = f"write: policy {policy.name} v {policy.version} narrows {base[0]}"
-            raise Unprocessable("POLICY_REFUSED", f"a policy here must narrow {base[0]}", hint)
+        catalog = None if _has_catalog(sources) else catalog_of(tools)
+        compiled = await self.compiler.compile(self.with_base(sources, tools), main, catalog, tenant=tenant)
+        policy, base = compiled.policy, self.base
+        if policy is not None and base is not None and policy.narrows != base.name:
+            hint = f"write: policy {policy.name} v {policy.version} narrows {base.name}"
+            raise Unprocessable("POLICY_REFUSED", f"a policy here must narrow {base.name}", hint)
         silent = [_silent(one) for one in policy.hooks if _is_silent(one)] if policy is not None else []
         return Compiled(findings=[*compiled.findings, *silent]) if silent else compiled
 
-    def _with_base(self, sources: Mapping[str, str]) -> dict[str, str]:
-        """THREAT[TM-POL-BASE]: the operator's base is the one that is narrowed, whatever file a tenant sends under its name."""
-        return {**sources, f"{self._base[0]}.hatch": self._base[1]} if self._base else dict(sources)
+    def with_base(self, sources: Mapping[str, str], tools: list[Capability]) -> dict[str, str]:
+        """A tenant's sources and the operator's base: its texts and programs are never the tenant's."""
+        own = {name: text for name, text in sources.items() if not name.startswith(FOLDER)}
+        return self.base.join(own, catalog_of(tools) if _has_catalog(own) else None) if self.base is not None else own
 
     async def rehearse(self, tenant: str, policy: Policy) -> Replayed:
         """The tenant's recent decisions, put to another policy."""
@@ -245,7 +250,7 @@ class Policies:
                 name=policy.name,
                 version=policy.version,
                 main=main,
-                sources=self._with_base(sources),
+                sources=dict(sources),
                 catalog=policy.catalog.to_json().decode(),
                 state="shadow" if shadow else "active",
                 created_at=self._clock_ms(),
@@ -305,6 +310,11 @@ class Policies:
             raise missing("policy", digest)
         return found
 
+    async def programs(self, tenant: str, policy: Policy) -> dict[str, bytes]:
+        """The programs of its hooks, as far as they are known, among its other files."""
+        sources = (await self.record(tenant, policy.digest)).sources
+        return {**{name: decode_file(name, text) for name, text in sources.items()}, **self._programs.get(policy.digest, {})}
+
     async def records(self, tenant: str, name: str | None, after: str | None, limit: int) -> Page[StoredPolicy]:
         """The default first, if that is in force; then what the store has."""
         default = None if after is not None else await self._default_in_force(tenant, name)
@@ -347,6 +357,11 @@ def _differs(stored: StoredPolicy, policy: Policy, sources: Mapping[str, str]) -
     """In what it decides, or in a program that judges for it."""
     programs = {one.program for one in policy.ir.hooks}
     return stored.digest != policy.digest or any(stored.sources.get(name) != sources.get(name) for name in programs)
+
+
+def _has_catalog(sources: Mapping[str, str]) -> bool:
+    """Whether a policy brings what it is about."""
+    return any(name.endswith(".catalog.json") and not name.startswith(FOLDER) for name in sources)
 
 
 def _unfit(tenant: str, message: str, hint: str) -> Finding:

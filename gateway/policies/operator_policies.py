@@ -1,27 +1,50 @@
 """The operator's own policies, read from files when the service starts: the default, and the base that others narrow.
 
 Rules: a file that cannot be used is a `ConfigurationError` that says why; a service whose policy is wrong does not start. The
-programs of the default's hooks lie next to it and are read with it.
+programs of their hooks lie next to them and are read with them. The base is about what there is to call here, as the default is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from gateway.configuration import ConfigurationError
-from gateway.errors import GatewayError
-from gateway.policies.compiler import compile_here, policy_of
+from gateway.policies.compiler import BASE_CATALOG, FOLDER, decode_file, encode_file
 from gateway.records import StoredPolicy
 from policy import Policy, PolicyError
-from policy.lowering.loading import Folder
+from policy.checker import check
+from policy.lowering.loading import Folder, Memory, Unit, load_units
 from policy.model.catalog import Catalog
+from policy.syntax.tree import Hook, Scope
+from policy.text.diagnostics import Findings
 
 _SAMPLE: Final = Path(__file__).parents[1] / "samples" / "default.hatch"
+
+
+class OperatorBase(msgspec.Struct, frozen=True):
+    """The policy that every tenant's must narrow: its texts and the programs of its hooks, by name. The library of its own from
+    which it is read, whatever a tenant sends; `FOLDER` is where it lies among the sources of a tenant's policy."""
+
+    name: str
+    files: Mapping[str, bytes]
+    programs: Mapping[str, bytes]
+
+    def join(self, sources: Mapping[str, str], catalog: Catalog | None) -> dict[str, str]:
+        """A tenant's sources with the base in its folder, and with those programs of the base that the tenant did not send.
+        `catalog` is what the base is about, if that is not the catalog of the tenant's policy.
+
+        THREAT[TM-POL-BASE]: nothing in that folder is the tenant's.
+        """
+        own = {name: encode_file(name, data) for name, data in self.programs.items() if name not in sources}
+        folder = {name: encode_file(name, data) for name, data in (*self.files.items(), *self.programs.items())}
+        if catalog is not None:
+            folder[BASE_CATALOG] = catalog.to_json().decode()
+        return {**own, **sources, **{FOLDER + name: text for name, text in folder.items()}}
 
 
 class Default(msgspec.Struct, frozen=True):
@@ -72,15 +95,41 @@ def _programs_of(policy: Policy, main: Path) -> dict[str, bytes]:
     return found
 
 
-def load_base(path: str) -> tuple[str, str] | None:
-    """The operator's base: its name and its text."""
+def load_base(path: str) -> OperatorBase | None:
+    """The operator's base and all that belongs to it, from its own folder; whether it compiles says `check_base`."""
     if not path:
         return None
-    text = _text_of(Path(path))
-    try:
-        return policy_of(compile_here({Path(path).name: text}, Path(path).name)).name, text
-    except GatewayError as error:
-        raise ConfigurationError(f"the policy {path} is refused: {error}") from None
+    main, findings = Path(path), Findings()
+    _text_of(main)
+    folder = Folder(main.parent)
+    units = load_units(main.name, folder, findings)
+    header = units[-1].tree.header
+    if findings.errors or header is None:
+        raise ConfigurationError(f"the policy {path} is refused: {PolicyError.from_diagnostics(findings.sort())}")
+    files = {unit.path: unit.source.text.encode() for unit in units[:-1]}
+    files[f"{header.name}.hatch"] = units[-1].source.text.encode()
+    programs: dict[str, bytes] = {}
+    for name in (name for unit in units for name in _list_programs(unit)):
+        program = folder.read(name)
+        if program is None or decode_file(name, encode_file(name, program)) != program:
+            raise ConfigurationError(f"the policy {path} has a hook whose program is not there, or is no UTF-8 text: {name}")
+        programs[name] = program
+    return OperatorBase(str(header.name), files, programs)
+
+
+def _list_programs(unit: Unit) -> Iterator[str]:
+    for item in unit.tree.items:
+        for hook in item.items if isinstance(item, Scope) else (item,):
+            if isinstance(hook, Hook) and str(hook.executor) != "webhook":
+                yield str(hook.program)[1:-1]
+
+
+def check_base(base: OperatorBase, catalog: Catalog) -> None:
+    """Raises `ConfigurationError` for a base that does not compile with what there is to call here."""
+    main = f"{base.name}.hatch"
+    checked = check(main, Memory({**base.programs, **base.files}), catalog)
+    if not checked.ok:
+        raise ConfigurationError(f"the base {main} is refused: {PolicyError.from_diagnostics(checked.diagnostics)}")
 
 
 def _text_of(file: Path) -> str:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 from weakref import WeakValueDictionary
@@ -124,12 +124,7 @@ class Sessions:
     async def _draft(self, principal: Principal, asked: CreateSession) -> tuple[Session, Gate, str]:
         """The session's record, its gate, and the rule that permits to create it."""
         tenant = await self.tenant(principal.tenant)
-        if asked.facts and principal.role not in ("admin", "operator"):
-            # THREAT[TM-POL-FACTS]: policies believe facts; a caller who is judged by them must not set them.
-            raise Forbidden("PERMISSION_DENIED", "only an operator may set facts about a session")
-        if taken := CALLERS.intersection(asked.facts):
-            hint = "user and role are those of the caller, at each request"
-            raise BadRequest("INVALID_ARGUMENT", f"the fact {min(taken)} is not a session's to set", hint)
+        _check_may_set(principal, asked.facts)
         session_id = check_session_id(asked.id) if asked.id is not None else uuid7()
         now = self._clock_ms()
         record = Session(
@@ -223,23 +218,41 @@ class Sessions:
     async def page(self, principal: Principal, after: str | None, limit: int, *, singles: bool) -> Page[Session]:
         return await self._store.sessions(principal.tenant, after=after, limit=limit, singles=singles)
 
-    async def update(self, principal: Principal, session_id: str, *, title: str | None = None, repin: bool = False) -> Session:
-        """Rename it, or put it under the tenant's active policy."""
+    async def update(
+        self,
+        principal: Principal,
+        session_id: str,
+        *,
+        title: str | None = None,
+        repin: bool = False,
+        facts: Mapping[str, Any] | None = None,
+    ) -> Session:
+        """Rename it, put it under the tenant's active policy, or change what policies believe about it."""
+        _check_may_set(principal, facts)
         async with self.hold(principal, session_id) as live:
             now = self._clock_ms()
             changed: dict[str, Any] = {"updated_at": now}
             if title is not None:
                 changed["title"] = title[:200]
-            if repin:
-                changed["policy"] = (await self._policies.active(principal.tenant)).digest
+            if facts:
+                changed["facts"] = {**live.record.facts, **facts}
             record = msgspec.structs.replace(live.record, **changed)
-            if repin:  # raises if the policy cannot hold its facts
+            if repin:
+                record, _ = await self.put_under_active(record, principal)
+            elif facts:  # raises if the policy cannot hold them
                 await self._policies.gate(await self.tenant(principal.tenant), record, principal)
-            audit = AppendAudit(at=now, kind="session.update", actor=principal.name, subject=session_id, data={"repin": repin})
+            data = {"repin": repin, **({"facts": dict(facts)} if facts else {})}
+            audit = AppendAudit(at=now, kind="session.update", actor=principal.name, subject=session_id, data=data)
             await self._store.write(principal.tenant, [PutSession(session=record), audit])
             live.record = record
             live.gates.clear()
             return record
+
+    async def put_under_active(self, record: Session, caller: Principal) -> tuple[Session, Gate]:
+        """The session's record under the tenant's active policy, and its gate. Raises if that cannot hold the session's facts.
+        THREAT[TM-POL-PIN]: a session is pinned to what it was opened with; a fork is a new session, and is opened now."""
+        record = msgspec.structs.replace(record, policy=(await self._policies.active(record.tenant)).digest)
+        return record, await self._policies.gate(await self.tenant(record.tenant), record, caller)
 
     async def delete(
         self,
@@ -379,6 +392,15 @@ class Sessions:
         self._opener.forget(tenant)
         for live in self.lives.of(tenant):
             await self.lives.drop(live)
+
+
+def _check_may_set(principal: Principal, facts: Mapping[str, Any] | None) -> None:
+    """THREAT[TM-POL-FACTS]: policies believe facts; a caller who is judged by them must not set them."""
+    if facts and principal.role not in ("admin", "operator"):
+        raise Forbidden("PERMISSION_DENIED", "only an operator may set facts about a session")
+    if taken := CALLERS.intersection(facts or ()):
+        hint = "user and role are those of the caller, at each request"
+        raise BadRequest("INVALID_ARGUMENT", f"the fact {min(taken)} is not a session's to set", hint)
 
 
 def _why(lost: WorkerLost | RequestError) -> str:

@@ -2,10 +2,10 @@
 
 Rules: a saved snapshot is whole, so that it depends on nothing else and can be exported as it is: sealed CBOR, bound to the
 tenant and its birth, that any gateway with the same keys and tenant imports. A restored session is a new session: it gets
-the files and the heap, and the limits and the policy in force here. A fork keeps the limits and the policy of its parent,
-and gets its values and secrets too, in the same write. A session whose run waits for an approval is saved and forked as it
-was before that run. A snapshot cannot be deleted while a session needs it to start from. THREAT[TM-SNAP-TENANT]: opening a
-seal is the first thing done with bytes from outside.
+the files and the heap, and the limits and the policy in force here. A fork keeps the limits of its parent, is under the policy
+in force now, and gets its values and secrets too, in the same write. A session whose run waits for an approval is saved and
+forked as it was before that run. A snapshot cannot be deleted while a session needs it to start from. THREAT[TM-SNAP-TENANT]:
+opening a seal is the first thing done with bytes from outside.
 """
 
 from __future__ import annotations
@@ -172,12 +172,15 @@ class Snapshots:
         async with self._sessions.open(principal, session_id) as (live, worker):
             gate = await self._sessions.find_gate(live, principal)
             decision = gate.require("session.fork", {"count": len(names)})
+            parent, active = await self._sessions.put_under_active(live.record, principal)
+            if parent.policy != live.record.policy:
+                decision = active.require("session.fork", {"count": len(names)})
             await self._sessions.make_room(principal, len(names))
             heap = await worker.freeze(session_id)
             sealed = await self._seals.seal(principal.tenant, heap.pack)
             belongings = await self._describe_belongings(live.record)
-            told, now = {"parent": session_id, "rule": decision.rule}, self._clock_ms()
-            forks = [_describe_fork(live.record, name, f"{name}-{heap.id[:32]}", principal, now) for name in names]
+            told, now = {"parent": session_id, "rule": decision.rule, "policy": parent.policy}, self._clock_ms()
+            forks = [_describe_fork(parent, name, f"{name}-{heap.id[:32]}", principal, now) for name in names]
             first, last = _begin_and_end(forks)
             written: list[Change] = []
             try:

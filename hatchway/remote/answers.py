@@ -22,6 +22,7 @@ _REFUSED: Final = 1
 _STATUSES: Final[dict[str, Callable[[Answer], int | bool]]] = {
     "policy check": lambda answer: not answer["ok"],
     "policy diff": lambda answer: any(change["loosens"] for change in answer),
+    "policy repin": lambda answer: answer["failed"] > 0,
     "audit verify": lambda answer: bool(answer["findings"]),
     "cancel": lambda answer: not answer["cancelled"],
     "runners run": lambda answer: 1 if answer["exit_code"] is None else answer["exit_code"],
@@ -78,6 +79,16 @@ def _show_deployed(answer: Answer, options: argparse.Namespace) -> None:
         print(
             f"of the {replayed['total']} newest decisions {replayed['changed']} would change, {replayed['loosened']} permit more"
         )
+
+
+def _show_repinned(answer: Answer, options: argparse.Namespace) -> None:
+    dry, end = "given_dry_run" in options, "given_end" in options
+    for item in answer["sessions"]:
+        wrong = f"  cannot: {item['error']}" if item["error"] else "  a run waits for an approval" if item["is_waiting"] else ""
+        print(printable(f"{item['id']}  {item['policy_name'] or item['policy'][:16]}  {item['user']}  {item['title']}{wrong}"))
+    verb = "would be" if dry else "were" if end else "are now"
+    then = "ended" if end else f"under {answer['policy_name']}"
+    print(printable(f"{answer['changed']} session(s) {verb} {then}, {answer['failed']} cannot be"))
 
 
 def _show_changes(answer: Answer, options: argparse.Namespace) -> None:
@@ -147,6 +158,7 @@ SHOWN: Final[dict[str, Callable[[Answer, argparse.Namespace], None]]] = {
     "policy check": _show_check,
     "policy deploy": _show_deployed,
     "policy diff": _show_changes,
+    "policy repin": _show_repinned,
     "policy explain": lambda answer, options: print("\n".join(map(printable, answer["text"].splitlines()))),
     "policy show": _show_policy,
     "tokens create": _show_token,

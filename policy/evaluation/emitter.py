@@ -20,6 +20,7 @@ from policy.model import ir
 from policy.model.catalog import Field
 from policy.model.decisions import DEFAULT, INTERNAL, Decision, assemble, lifecycle
 from policy.model.kinds import MAX_NAME_CHARS
+from policy.text.literals import is_composed
 
 Attributes = Mapping[str, object]
 Decide = Callable[[Attributes], Decision]
@@ -113,7 +114,9 @@ class _Event:
         if kind.accepts is not None:
             return [nodes.not_(nodes.call(self._constant(f"is_{kind.name}", kind.accepts), [value]))]
         too_long = nodes.compare(nodes.call(self._constant("len", len), [value]), ast.Gt(), nodes.const(MAX_NAME_CHARS))
-        return [nodes.compare(its_class, ast.IsNot(), self._constant("str", str)), too_long]
+        plain = nodes.call(nodes.attribute(value, "isascii"), [])
+        composed = nodes.or_([plain, nodes.call(self._constant("is_composed", is_composed), [value])])
+        return [nodes.compare(its_class, ast.IsNot(), self._constant("str", str)), too_long, nodes.not_(composed)]
 
     def _invalid(self) -> Decide:
         policy, event = self.policy, self.event

@@ -88,7 +88,9 @@ def obligations(decision: Decision) -> list[str]:
         words = [f"automatic approval: every `auto when` holds, no person is asked ({word})" for word in words]
     words += [f"rate {rate.count} per {rate.window_s} s per {rate.per}" for rate in decision.rates]
     words += [f"limit {name} {value:_}" for name, value in decision.limits]
-    words += [f"hook {hook.name} {hook.phase}, {hook.executor} {hook.program}" for hook in decision.hooks]
+    for hook in decision.hooks:
+        bound = f" sha256:{hook.sha256}" if hook.sha256 else ""
+        words.append(f"hook {hook.name} {hook.phase}, {hook.executor} {hook.program}{bound}")
     return words
 
 

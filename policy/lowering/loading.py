@@ -23,7 +23,7 @@ from policy.text.diagnostics import Findings
 from policy.text.sources import Source, Span
 
 MAX_FILES = 64
-MAX_CATALOG_BYTES = 16 * 1024 * 1024
+MAX_FILE_BYTES = 16 * 1024 * 1024
 _PIN = re.compile(r"([A-Za-z_][\w.-]*)@sha256:([0-9a-f]{16,64})\Z")
 
 
@@ -44,8 +44,7 @@ class Folder:
             place = (self.root / path).resolve(strict=True)
             if not place.is_relative_to(self.root.resolve()) or not place.is_file():
                 return None
-            with place.open("rb") as file:
-                return file.read(MAX_CATALOG_BYTES + 1)
+            return place.read_bytes() if place.stat().st_size <= MAX_FILE_BYTES else None
         except (OSError, ValueError):
             return None
 
@@ -74,6 +73,17 @@ class Replaced:
 
 
 @dataclass(frozen=True, slots=True)
+class Base:
+    """Where bases come from, if not from next to the policies that narrow them: the operator's own files and types.
+
+    THREAT[TM-POL-BASE]: a base that this library has is never read from what the policy's author sends.
+    """
+
+    library: Library
+    catalog: Catalog | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
     source: Source
     tree: s.File
@@ -82,7 +92,8 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """`units` in reading order: what is imported comes before what imports it; the main file is last.
+    """`units` in reading order: what is imported comes before what imports it; the main file is last. `library` is where they,
+    and the programs of their hooks, come from.
 
     Without `typed`, the catalog is not the one the policy names, which could not be read.
     """
@@ -91,6 +102,7 @@ class Loaded:
     catalog: Catalog
     base: Loaded | None
     broken: bool
+    library: Library
     typed: bool = True
 
     @property
@@ -98,10 +110,19 @@ class Loaded:
         return self.units[-1]
 
 
-def load(path: str, library: Library, findings: Findings, catalog: Catalog | None = None, *, follow_base: bool = True) -> Loaded:
-    """Read and parse `path` and everything it needs; mistakes go to `findings`. A given `catalog` replaces the one named."""
+def load(
+    path: str,
+    library: Library,
+    findings: Findings,
+    catalog: Catalog | None = None,
+    bases: Base | None = None,
+    *,
+    follow_base: bool = True,
+) -> Loaded:
+    """Read and parse `path` and everything it needs; mistakes go to `findings`. A given `catalog` replaces the one named, and
+    `bases` what lies next to the policy under the name of its base."""
     errors_before = findings.errors
-    units = _units(path, library, findings)
+    units = load_units(path, library, findings)
     main = units[-1]
     header = main.tree.header
     types, typed = _catalog(main, library, findings, catalog)
@@ -109,13 +130,13 @@ def load(path: str, library: Library, findings: Findings, catalog: Catalog | Non
         _check_promises(unit, header, types, findings)
     base: Loaded | None = None
     if header is not None and header.narrows is not None and follow_base:
-        base = _base(main, header.narrows, library, findings, catalog)
+        base = _base(main, header.narrows, library, findings, catalog, bases)
     broken = (findings.errors > errors_before and not typed) or main.tree.header is None
-    return Loaded(tuple(units), types, base, broken, typed)
+    return Loaded(tuple(units), types, base, broken, library, typed)
 
 
-def _units(path: str, library: Library, findings: Findings) -> list[Unit]:
-    """Depth first with an explicit stack; a file already read is not read again."""
+def load_units(path: str, library: Library, findings: Findings) -> list[Unit]:
+    """A file and all it imports. Depth first with an explicit stack; a file already read is not read again."""
     done: dict[str, Unit] = {}
     first = _read_unit(path, library, findings, None)
     stack = [(first, _imports(first))]
@@ -187,7 +208,7 @@ def _catalog(main: Unit, library: Library, findings: Findings, given: Catalog | 
     found = given
     if found is None:
         data = library.read(f"{name}.catalog.json") if re.fullmatch(r"[A-Za-z_][\w.-]*", name) else None
-        if data is None or len(data) > MAX_CATALOG_BYTES:
+        if data is None or len(data) > MAX_FILE_BYTES:
             findings.add("HP013", f"cannot read {name}.catalog.json", span, "put it next to the policy")
             return builtin_catalog(), False
         try:
@@ -218,9 +239,13 @@ def _check_promises(unit: Unit, importer: s.Header | None, catalog: Catalog, fin
         findings.add("HP012", message, span, f"write `narrows {header.narrows}` in the header of the importing policy")
 
 
-def _base(main: Unit, token: Token, library: Library, findings: Findings, given: Catalog | None) -> Loaded | None:
+def _base(
+    main: Unit, token: Token, library: Library, findings: Findings, given: Catalog | None, bases: Base | None
+) -> Loaded | None:
     span = Span(main.source, *s.offsets(token))
     path = str(PurePosixPath(main.path).parent / f"{token}.hatch")
+    if bases is not None and bases.library.read(f"{token}.hatch") is not None:
+        path, library, given = f"{token}.hatch", bases.library, bases.catalog or given
     if main.tree.header is not None and str(main.tree.header.name) == str(token):
         findings.add("HP012", "a policy cannot narrow itself", span, "name the policy it may not exceed")
         return None

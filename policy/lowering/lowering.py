@@ -266,6 +266,9 @@ class _Lowering:
         if not _program_ok(executor, program):
             example = "https://hooks.acme.example/check" if executor == "webhook" else "hooks/check.py, below the policy's folder"
             self.error("HP054", f"`{program}` cannot be run as {executor}", item.program, f"as in {example}")
+        if executor == "webhook" and item.digest is not None:
+            self.error("HP055", "a web service has no digest", item.digest, "delete it; only programs have one")
+        sha256 = str(item.digest or "").removeprefix("sha256:")
         timeout = self._timeout(item)
         on_error = str(item.on_error) if item.on_error is not None else ""
         if item.on_error is None:
@@ -283,7 +286,7 @@ class _Lowering:
             )
         if self.words.faults == before and (targets or item.target is None) and not self.doubtful:
             phase = cast(ir.Phase, str(item.phase))
-            call = (str(item.name), phase, executor, program, timeout, on_error, uses)
+            call = (str(item.name), phase, executor, program, timeout, on_error, uses, sha256)
             self.hooks.append(ir.Hook(*call, capabilities=names_of(targets), guard=guard))
 
     def _timeout(self, item: s.Hook) -> int:

@@ -81,7 +81,8 @@ class Limit(msgspec.Struct, frozen=True):
 
 
 class HookCall(msgspec.Struct, frozen=True):
-    """A program to run around a call or at a moment of a session. `uses` are the capabilities it may call."""
+    """A program to run around a call or at a moment of a session. `uses` are the capabilities it may call; `sha256` is the
+    digest of the one program that may run under this name, empty where the policy does not say."""
 
     name: str
     phase: Phase
@@ -90,6 +91,7 @@ class HookCall(msgspec.Struct, frozen=True):
     timeout_ms: int
     on_error: str
     uses: tuple[str, ...] = ()
+    sha256: str = ""
 
     @property
     def event(self) -> str:
@@ -104,7 +106,7 @@ class Hook(HookCall, frozen=True, omit_defaults=True, kw_only=True):
     guard: Expr
 
     def call(self) -> HookCall:
-        return HookCall(self.name, self.phase, self.executor, self.program, self.timeout_ms, self.on_error, self.uses)
+        return HookCall(*(getattr(self, name) for name in HookCall.__struct_fields__))
 
     def is_on(self, event: str) -> bool:
         return event in self.capabilities or self.phase == event
@@ -136,6 +138,13 @@ class Policy(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def digest(self) -> str:
         return hashlib.sha256(self.encode()).hexdigest()
+
+    def bind(self, read: Callable[[str], bytes | None]) -> Policy:
+        """For comparison: with a digest at each hook whose program `read` finds."""
+        found = {hook.program: read(hook.program) for hook in self.hooks if hook.executor != "webhook"}
+        digests = {name: hashlib.sha256(data).hexdigest() for name, data in found.items() if data is not None}
+        hooks = (msgspec.structs.replace(hook, sha256=digests.get(hook.program, hook.sha256)) for hook in self.hooks)
+        return msgspec.structs.replace(self, hooks=tuple(hooks))
 
     def rules_for(self, capability: str) -> tuple[Rule, ...]:
         return tuple(rule for rule in self.rules if capability in rule.capabilities)

@@ -27,9 +27,12 @@ from policy.text.literals import (
     INT_MAX,
     INT_MIN,
     SIZE_UNITS,
+    compose,
     host_fault,
+    is_composed,
     is_host,
     is_path,
+    normalise_host,
     quantity,
     read_quantity,
 )
@@ -57,7 +60,8 @@ class Labels(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One row. `literal` is how a number is written (a rule of the grammar), `units` what its suffixes are worth."""
+    """One row. `literal` is how a number is written (a rule of the grammar), `units` what its suffixes are worth; `normalise`
+    gives a value of a request the spelling under which rules know it, if it has one."""
 
     name: str
     words: str
@@ -70,6 +74,7 @@ class Kind:
     schema: tuple[str, ...] = ()
     within: Literal["in", "host"] = "in"
     accepts: Callable[[str], bool] | None = None
+    normalise: Callable[[str], str] | None = None
     find_fault: Callable[[str], Fault | None] = lambda text: None
     labels: Labels | None = None
 
@@ -134,7 +139,7 @@ _ROWS = (
     Kind("int", "a plain number", "number", "{name} <= 10", "1_000", "number", lowest=-(2**53 - 1), schema=("integer",)),
     Kind("size", "a size", "number", "{name} <= 4MiB", "4MiB", "size", SIZE_UNITS),
     Kind("duration", "a duration", "number", "{name} <= 15m", "15m", "duration", DURATION_UNITS_MS),
-    Kind("name", "a name", "text", '{name} == "text"', schema=("string",)),
+    Kind("name", "a name", "text", '{name} == "text"', schema=("string",), normalise=compose),
     Kind(
         "path",
         "a path",
@@ -142,6 +147,7 @@ _ROWS = (
         '{name} under "/data"',
         schema=("path", "file-path"),
         accepts=is_path,
+        normalise=compose,
         find_fault=_find_path_fault,
         labels=_PATH_LABELS,
     ),
@@ -153,6 +159,7 @@ _ROWS = (
         schema=("hostname",),
         within="host",
         accepts=is_host,
+        normalise=normalise_host,
         find_fault=_find_host_fault,
         labels=_HOST_LABELS,
     ),
@@ -199,7 +206,7 @@ class Field(msgspec.Struct, frozen=True, omit_defaults=True):
         assert isinstance(value, str)
         if kind.shape == "choice":
             return value in self.values
-        return kind.accepts(value) if kind.accepts is not None else len(value) <= MAX_NAME_CHARS
+        return kind.accepts(value) if kind.accepts is not None else len(value) <= MAX_NAME_CHARS and is_composed(value)
 
 
 class CatalogError(ValueError):

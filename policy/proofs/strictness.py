@@ -64,13 +64,19 @@ def is_strict_hook(hook: ir.HookCall, old: ir.HookCall) -> bool:
     A hook that blocks when it fails may have less time, never more: what took longer was blocked. One that lets the call pass
     may have more time, never less. One that blocks where the old one let pass is stricter whatever its time.
     """
-    if (hook.name, hook.phase, hook.executor, hook.program) != (old.name, old.phase, old.executor, old.program):
+    if (hook.name, hook.phase, hook.executor) != (old.name, old.phase, old.executor) or not is_same_program(hook, old):
         return False
     if not set(hook.uses) <= set(old.uses):
         return False
     if hook.on_error != old.on_error:
         return hook.on_error == "block"
     return hook.timeout_ms <= old.timeout_ms if hook.on_error == "block" else hook.timeout_ms >= old.timeout_ms
+
+
+def is_same_program(hook: ir.HookCall, old: ir.HookCall) -> bool:
+    """THREAT[TM-POL-012]: the same bytes, whatever they are called. A name says so only where the old hook's program is not
+    known: neither the policy gives its digest nor does the program lie next to it (`ir.Policy.bind`)."""
+    return hook.sha256 == old.sha256 if old.sha256 else hook.program == old.program
 
 
 class _Side:
@@ -122,7 +128,8 @@ class _Comparison:
     def compare_hooks(self, where: tuple[ir.Expr, ...]) -> Iterator[Weakness]:
         for hook in self.old.hooks:
             kept = [other.guard for other in self.new.hooks if is_strict_hook(other, hook)]
-            yield from _lose("hook", f"runs the hook `{hook.name}`", [hook.guard], kept, where)
+            bound = f" with the program sha256:{hook.sha256[:16]}…" if hook.sha256 else ""
+            yield from _lose("hook", f"runs the hook `{hook.name}`{bound}", [hook.guard], kept, where)
 
     def _compare_verdicts(self) -> Iterator[Weakness]:
         old, new = self.old, self.new

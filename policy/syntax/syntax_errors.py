@@ -24,6 +24,7 @@ _SPOKEN = {
     "SIZE": "a size such as 4MiB",
     "DUR": "a duration such as 15m",
     "RATE": "a rate such as 60/min",
+    "DIGEST": "a digest `sha256:` with 64 hexadecimal digits",
     "CMP": "a comparison",
     "LBRACE": "`{`",
     "RBRACE": "`}`",

@@ -119,6 +119,7 @@ class Hook(NamedTuple):
     when: Expr | None
     executor: Token
     program: Token
+    digest: Token | None
     uses: tuple[Value, ...] | None
     timeout: Token | None
     on_error: Token | None

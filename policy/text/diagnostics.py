@@ -76,6 +76,7 @@ HP051 hook-on-error | A hook does not say what happens when it fails. | Failing 
 HP052 hook-fails-open | A hook before a write lets the call pass when the hook fails. | A guard that fails open guards nothing.
 HP053 hook-cycle | Hooks trigger each other in a circle. | They would run for ever.
 HP054 hook-source | A hook's program is not a relative path or an https URL. | Hooks come from the policy's own folder.
+HP055 hook-digest | A hook's program is not the one that its digest names. | Another program under its name may guard nothing.
 HP060 limit-missing | A capability that needs limits is permitted without them. | Code without a bound on time or memory.
 HP070 secret-egress | A secret can be used by a caller that may send it elsewhere. | Its egress exceeds the secret's hosts.
 HP080 claim-false | A `prove` claim is false. | A concrete request refutes it.
@@ -89,11 +90,11 @@ HP099 internal | The compiler itself failed on this policy. | Our mistake, not t
 """
 
 _WARNINGS = """
-HP101 overlap | Two rules overlap with different obligations. | The stronger verdict decides, with its obligations only.
+HP101 overlap | An allow overlaps an ask, or an allow of another rate. | An ask decides alone; of two allows, both rates count.
 HP102 no-rate | A side effect is allowed without a rate. | A loop could repeat it without bound.
 HP103 unmentioned | No rule mentions this capability. | It is denied; perhaps it was forgotten.
 HP104 not-covered | Rules are not both hit and missed by tests. | A mistake in them would go unnoticed.
-HP105 surviving-mutant | A condition can be flipped without any test noticing. | Printed by `test --mutants` alone, one line each.
+HP105 surviving-mutant | A condition can be flipped without any test noticing. | Only `test --mutants` looks for it.
 HP106 unused | A definition is never used. | It may have been meant somewhere.
 """
 

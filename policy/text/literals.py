@@ -84,6 +84,20 @@ def is_host(text: str) -> bool:
     return text.__class__ is str and _HOST.match(text) is not None and _IP.match(text) is None
 
 
+def is_composed(text: str) -> bool:
+    """One spelling for each text. THREAT[TM-POL-010]: a decomposed name would pass a rule about the composed one."""
+    return text.isascii() or unicodedata.is_normalized("NFC", text)
+
+
+def compose(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def normalise_host(text: str) -> str:
+    """The spelling under which rules know a host: names have no case, and a final dot says only that the name is complete."""
+    return text.lower().removesuffix(".")
+
+
 @lru_cache(maxsize=8192)
 def is_path(text: str) -> bool:
     """An absolute path in normal form: no empty, `.` or `..` segment, no final slash, no control character, Unicode composed.
@@ -92,7 +106,7 @@ def is_path(text: str) -> bool:
     """
     if text.__class__ is not str or not text.startswith("/") or len(text) > 4096:
         return False
-    if not text.isascii() and not unicodedata.is_normalized("NFC", text):
+    if not is_composed(text):
         return False
     return text == "/" or (not text.endswith("/") and _SEGMENT_BAD.search(text) is None)
 

@@ -1,7 +1,8 @@
 """What each policy command does, and what it prints.
 
-Rules: each action returns an exit status: 0 when all is well, 1 when the policy or the change is refused, 2 when the command
-could not be carried out. Results go to standard output, complaints to standard error, colour only to a terminal.
+Rules: each action has the name of its command and returns an exit status: 0 when all is well, 1 when the policy or the change
+is refused, 2 when the command could not be carried out. Results go to standard output, complaints to standard error, colour only
+to a terminal.
 This file holds no logic of the language; each action calls one function of the package.
 """
 
@@ -21,17 +22,13 @@ from policy.errors import BundleError, PolicyError
 from policy.lowering.loading import Folder, Library, Replaced
 from policy.model.catalog import CatalogError, load_catalog
 from policy.policies import Policy
+from policy.text.diagnostics import Findings
 
 OK, REFUSED, FAILED = 0, 1, 2
 
 
-def perform(name: str, arguments: argparse.Namespace) -> int:
+def attempt(action: Callable[[], int]) -> int:
     """Carry out one command; every failure becomes a message and an exit status."""
-    action: Callable[[argparse.Namespace], int] = ACTIONS[name]
-    return _attempt(lambda: action(arguments))
-
-
-def _attempt(action: Callable[[], int]) -> int:
     try:
         return action()
     except BundleError as error:
@@ -117,6 +114,7 @@ def check(a: argparse.Namespace) -> int:
 
 def test(a: argparse.Namespace) -> int:
     from policy.proofs import policy_tests
+    from policy.text.render import to_text
 
     checked = _load_understood(a.file, a.catalog)
     program = checked.program
@@ -145,17 +143,19 @@ def test(a: argparse.Namespace) -> int:
         print(f"coverage: {both} of {len(found)} rules both hit and missed ({100 * both // max(1, len(found))} %)")
     if a.mutants:
         tried, survivors = policy_tests.mutants(program, a.match or "")
+        findings = Findings()
         for mutant in survivors:
-            line, column = mutant.span.source.position(mutant.span.start)
-            flip = f"flipping `{' '.join(mutant.span.text().split())}` in {mutant.rule}"
-            print(f"  survives: line {line}:{column}, {flip} (HP105)")
+            message = f"no test notices if this is flipped in `{mutant.rule}`"
+            findings.add("HP105", message, mutant.span, "add a request that it decides")
+        if survivors:
+            print(to_text(findings.sort(), colour=_may_colour(sys.stdout)))
         print(f"mutants: {tried - len(survivors)} of {tried} noticed ({100 * (tried - len(survivors)) // max(1, tried)} %)")
     return REFUSED if failed else OK
 
 
 def fmt(a: argparse.Namespace) -> int:
     """Each file by itself: one that cannot be formatted does not keep the others from it."""
-    return max(_attempt(partial(_fmt_one, file, a)) for file in a.files)
+    return max(attempt(partial(_fmt_one, file, a)) for file in a.files)
 
 
 def _fmt_one(file: str, a: argparse.Namespace) -> int:
@@ -239,7 +239,8 @@ def diff(a: argparse.Namespace) -> int:
 
 
 def _policy(checked: Checked) -> Policy:
-    return Policy(checked.program.ir, checked.program.catalog, checked.evaluator, checked)
+    """For comparison: its hooks bound to the programs that lie next to it."""
+    return Policy(checked.program.ir.bind(checked.loaded.library.read), checked.program.catalog)
 
 
 def _load_passing(a: argparse.Namespace) -> Policy:
@@ -319,17 +320,3 @@ def lsp(a: argparse.Namespace) -> int:
         return FAILED
     serve()
     return OK
-
-
-ACTIONS = {
-    "check": check,
-    "test": test,
-    "fmt": fmt,
-    "explain": explain,
-    "prove": prove,
-    "diff": diff,
-    "bundle": bundle,
-    "replay": replay,
-    "catalog": catalog,
-    "lsp": lsp,
-}

@@ -42,7 +42,8 @@ class Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Payload(msgspec.Struct, frozen=True):
-    """`source_map` gives file, line and column of each rule, limit, hook and claim."""
+    """`source_map` gives file, line and column of each rule, limit, hook and claim. `programs` are the digests of the hooks'
+    programs that lay next to the policy, by name: a host that runs hooks runs these."""
 
     policy: ir.Policy
     policy_sha256: str
@@ -51,6 +52,7 @@ class Payload(msgspec.Struct, frozen=True):
     source_map: dict[str, tuple[str, int, int]]
     tests_passed: int
     proofs: dict[str, str]
+    programs: dict[str, str] = {}
 
 
 def make_bundle(policy: Policy, key: Ed25519PrivateKey) -> bytes:
@@ -59,6 +61,7 @@ def make_bundle(policy: Policy, key: Ed25519PrivateKey) -> bytes:
         raise BundleError("only a policy compiled from its sources can be bundled")
     checked = policy.checked
     units = (*checked.loaded.units, *(checked.loaded.base.units if checked.loaded.base is not None else ()))
+    bound = policy.ir.bind(checked.loaded.library.read)
     places = {}
     for name, span in checked.program.spans.items():
         line, column = span.source.position(span.start)
@@ -71,6 +74,7 @@ def make_bundle(policy: Policy, key: Ed25519PrivateKey) -> bytes:
         places,
         sum(result.passed for result in checked.results),
         {proof.text: proof.method for proof in checked.proofs},
+        {hook.program: hook.sha256 for hook in bound.hooks if hook.sha256},
     )
     data = msgspec.json.encode(payload, order="sorted")
     envelope = Envelope(FORMAT, hashlib.sha256(data).hexdigest(), key_id(key.public_key()), key.sign(_signed(data)), data)

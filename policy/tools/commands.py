@@ -161,7 +161,7 @@ def _run(name: str, arguments: argparse.Namespace) -> int:
     """Carry out a command. Imports happen here: listing commands must cost nothing."""
     from policy.tools import actions
 
-    return actions.perform(name, arguments)
+    return actions.attempt(lambda: getattr(actions, name)(arguments))
 
 
 def main(argv: list[str] | None = None) -> int:

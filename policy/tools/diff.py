@@ -197,6 +197,7 @@ def _elements(policy: ir.Policy, event: str, verdict: ir.Verdict) -> dict[str, i
     for hook in policy.hooks:
         if hook.is_on(event):
             words = f"hook {hook.name} {hook.phase}, {hook.executor} {hook.program}, {hook.timeout_ms} ms"
+            words += f", sha256:{hook.sha256[:16]}…" if hook.sha256 else ""
             uses = f", uses {', '.join(hook.uses)}" if hook.uses else ""
             found.setdefault(f"{words}, on_error {hook.on_error}{uses}", []).append(hook.guard)
     elements = {words: ir.disj(guards) for words, guards in found.items()}

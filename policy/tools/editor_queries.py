@@ -47,6 +47,7 @@ KEYWORDS: dict[str, str] = {
     "before": "The hook runs before the call and can block it (pre_tool_use).",
     "after": "The hook runs after the call and can change its result (post_tool_use).",
     "uses": "The capabilities a hook's program may call.",
+    "sha256": 'The digest of a hook\'s program: `run wasm "redact.wasm" sha256:…` runs no other one under that name.',
     "timeout": "How long a hook may run.",
     "on_error": "What happens when a hook fails: block, allow or warn.",
     "prove": "A claim that is proved before deployment: `prove no CAPABILITY when CONDITION`.",

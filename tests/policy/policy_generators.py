@@ -142,7 +142,8 @@ def _statement(rng: Random, lets: list[str], number: int) -> str:
     if shape < 0.24:
         moment = rng.choice([f"after {capability}", f"before {capability}", "session_start"])
         when = when if "tool" in moment else f" when {expression(rng, 'none', lets, 1)}"
-        return f'hook h{number} on {moment}{when} run wasm "h.wasm" timeout 50ms on_error block'
+        digest = f" sha256:{number % 10:064d}" if number % 2 else ""
+        return f'hook h{number} on {moment}{when} run wasm "h.wasm"{digest} timeout 50ms on_error block'
     rate = f" rate {rng.randint(1, 3)}/min per session" if rng.random() < 0.3 else ""
     if shape < 0.55:
         return f"allow {capability}{when}{rate}"

@@ -55,6 +55,7 @@ DOMAIN: list[dict[str, object]] = [
     for flag, color, count, mfa in product((False, True), ("red", "green", "blue"), range(4), (False, True))
 ]
 EVENTS = (TOOL, "session_start")
+ONE, TWO = "1" * 64, "2" * 64
 Points = dict[str, list[tuple[Decision, Decision]]]
 
 
@@ -111,7 +112,8 @@ def _make_statement(rng: Random, number: int) -> str:
         moment = rng.choice([f"before {TOOL}", f"after {TOOL}", "session_start"])
         when = f" when {rng.choice(['session.mfa', 'not session.mfa'])}" if moment == "session_start" and when else when
         failing = f"timeout {rng.choice(['10ms', '1s'])} on_error {rng.choice(['block', 'block', 'warn'])}"
-        return f'hook hook{"abcdefghij"[number % 3]} on {moment}{when} run wasm "h.wasm" {failing}'
+        program = f'"h.wasm"{rng.choice(["", "", f" sha256:{ONE}", f" sha256:{TWO}"])}'
+        return f"hook hook{'abcdefghij'[number % 3]} on {moment}{when} run wasm {program} {failing}"
     rate = f" rate {rng.randint(1, 4)}/{rng.choice(['min', 'h'])} per {rng.choice(['session', 'session', 'tenant'])}"
     rate = rate if rng.random() < 0.5 else ""
     if shape < 0.62:
@@ -126,7 +128,13 @@ def _tweak(rng: Random, line: str) -> str:
     """A small change of a statement: a number, a word, or one more condition."""
     swaps = [("1/", "2/"), ("3/", "2/"), ("/min", "/h"), ("/h", "/min"), ("5m", "1h"), ("1h", "5m"), ("boss", "peer")]
     swaps += [("10ms", "1s"), ("1s", "10ms"), ("warn", "block"), ("block", "warn"), ("cpu 1s", "cpu 2s"), ("cpu 2s", "cpu 1s")]
-    swaps += [("allow", "deny"), (f"allow {TOOL}", f"ask {TOOL} by boss within 5m"), (" when ", " when session.mfa and ")]
+    swaps += [(f"sha256:{ONE}", f"sha256:{TWO}"), (f" sha256:{ONE}", ""), ('"h.wasm" t', f'"i.wasm" sha256:{ONE} t')]
+    swaps += [
+        ('"h.wasm" sha', '"i.wasm" sha'),
+        ("allow", "deny"),
+        (f"allow {TOOL}", f"ask {TOOL} by boss within 5m"),
+        (" when ", " when session.mfa and "),
+    ]
     fitting = [(a, b) for a, b in swaps if a in line and not ("rate" in line and b == "deny")]
     old, new = rng.choice(fitting) if fitting else ("", "")
     if new.startswith("ask"):
@@ -176,7 +184,9 @@ def _is_weaker(before: Decision, after: Decision) -> bool:
     if any(dict(after.limits).get(name, value + 1) > value for name, value in before.limits):
         return True
     for hook in before.hooks:
-        other = next((h for h in after.hooks if (h.name, h.phase, h.program) == (hook.name, hook.phase, hook.program)), None)
+        other = next((h for h in after.hooks if (h.name, h.phase) == (hook.name, hook.phase)), None)
+        if other is not None and (other.sha256 != hook.sha256 if hook.sha256 else other.program != hook.program):
+            return True
         if other is None or (hook.on_error == "block" and other.on_error == "warn"):
             return True
         if hook.on_error == other.on_error == "block" and other.timeout_ms > hook.timeout_ms:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import time
 import types
@@ -226,6 +227,14 @@ def test_tm_pol_010_a_decomposed_spelling_does_not_pass_a_rule_about_the_compose
     assert policy.decide("fs.read", {"path": "/data/e\u0301/x"}).rule == "invalid"
 
 
+def test_tm_pol_010_a_decomposed_name_does_not_pass_a_rule_about_the_composed_one() -> None:
+    policy = compile_policy(small('allow secret.use\ndeny secret.use when name == "caf\u00e9"'))
+    for name in ("caf\u00e9", "cafe\u0301"):
+        asked = policy.attributes("secret.use", {}, {"name": name, "caller": "run"})
+        assert policy.decide("secret.use", asked).rule == "deny:secret.use#1"
+    assert policy.decide("secret.use", {"name": "cafe\u0301", "caller": "run"}).rule == "invalid"
+
+
 @pytest.mark.parametrize("host", [None, "API.acme.example", "10.0.0.1", "api.acme.example.", "api.acme.example:443", 7])
 def test_tm_pol_010_a_host_is_in_normal_form_before_any_rule_though_none_looks_at_it(host: object) -> None:
     policy = compile_policy(small("allow net.connect when port == 443"))
@@ -246,6 +255,51 @@ def test_tm_pol_011_a_promise_in_an_imported_header_is_refused() -> None:
 def test_tm_pol_011_a_pin_has_sixteen_digits_or_more(digits: int, codes: list[str]) -> None:
     pinned = f'v 1 catalog "tools@sha256:{TOOLS.digest[:digits]}"'
     assert errors(small("allow fs.read").replace("v 1", pinned, 1)) == codes
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+HOOK = 'allow fs.read\nhook guard on before fs.read run shell "{}"{} timeout 1s on_error block'
+
+
+@pytest.mark.parametrize(
+    ("hook", "files", "narrows"),
+    [
+        (HOOK.format("guard.sh", ""), {"guard.sh": b"exit 0"}, False),
+        (HOOK.format("guard.sh", ""), {}, False),
+        (HOOK.format("guard.sh", f" sha256:{digest(b'exit 0')}"), {"guard.sh": b"exit 0"}, False),
+        (HOOK.format("guard.sh", ""), {"guard.sh": b"judge"}, True),
+        (HOOK.format("mine/other.sh", ""), {"mine/other.sh": b"judge"}, True),
+        (HOOK.format("guard.sh", f" sha256:{digest(b'judge')}"), {}, True),
+    ],
+    ids=["another program", "no program", "another digest", "the same program", "another name", "the digest alone"],
+)
+@pytest.mark.parametrize("is_written", [False, True])
+def test_tm_pol_012_a_no_op_under_the_name_of_the_bases_hook_program_does_not_narrow(
+    hook: str, files: dict[str, bytes], narrows: bool, is_written: bool
+) -> None:
+    from policy.checker import check
+    from policy.lowering.loading import Base, Memory
+
+    base = HOOK.format("guard.sh", f" sha256:{digest(b'judge')}" if is_written else "")
+    operators = Base(Memory({"base.hatch": f"policy base v 1\n{base}", "guard.sh": b"judge"}))
+    sources = {"p.hatch": small(hook).replace("v 1", "v 1 narrows base", 1), **files}
+    found = [d.code for d in check("p.hatch", Memory(sources), None, operators).diagnostics if d.severity == "error"]
+    assert found == ([] if narrows else ["HP081"])
+
+
+def test_tm_pol_012_diff_compares_hook_programs_by_content(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from policy.tools.commands import main
+
+    for folder, program in (("old", "judge"), ("new", "exit 0"), ("same", "judge")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "guard.sh").write_text(program)
+        (tmp_path / folder / "p.hatch").write_text(small(HOOK.format("guard.sh", "")))
+    assert main(["diff", str(tmp_path / "old/p.hatch"), str(tmp_path / "new/p.hatch")]) == 1
+    assert f"sha256:{digest(b'exit 0')[:16]}" in capsys.readouterr().out
+    assert main(["diff", str(tmp_path / "old/p.hatch"), str(tmp_path / "same/p.hatch")]) == 0
 
 
 def test_tm_pol_011_a_replay_of_nothing_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

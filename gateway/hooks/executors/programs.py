@@ -9,6 +9,7 @@ THREAT[TM-HOOK-003]: a hook that never ends, floods its output or eats memory is
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -99,6 +100,12 @@ def _limits(kind: ExecutorType, timeout_ms: int, may_call: bool) -> SessionLimit
     )
 
 
+@functools.lru_cache(maxsize=16)
+def _measure(program: bytes) -> str:
+    """Hooks fire often, and the programs they run are the same objects each time."""
+    return hashlib.sha256(program).hexdigest()
+
+
 def _judge(outcome: AsideOutcome, timeout_ms: int) -> Ran:
     result = outcome.result
     if outcome.is_cut:
@@ -130,6 +137,8 @@ async def _load(spec: UserHookSpec, load: LoadProgram | None) -> bytes | Error:
     program = await load(spec.source, name) if load is not None else None
     if program is None:
         return Error(f"hook program not found: {name}")
+    if spec.sha256 and _measure(program) != spec.sha256:
+        return Error(f"hook program {name} is not the one that the policy names by its digest")
     most = MODULE_BYTES_MAX if spec.executor.type == "wasm" else COMMAND_BYTES_MAX
     if len(program) > most:
         return Error(f"hook program {name} has more than {most} bytes")

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from gateway.http.api.operation import Operation
 from gateway.http.api.pagination import Page, PageQuery, paginate
+from gateway.lifecycle.repinning import Repin, Repinned
 from gateway.policies.compiler import Changed
 from gateway.policies.decision_log import Decided, Difference
 from gateway.policies.deployments import Checked, Comparison, Deploy, Deployed, Explained, Question, Sources
@@ -44,6 +45,9 @@ def operations(service: Service) -> list[Operation]:
             lambda call: service.deployments.deploy(call.principal, call.body), name="deploy_policy", body=Deploy,
             answer=Deployed, status=201, location="/v1/policies/{0.policy.digest}", finishes=True,
             statuses={**_INVALID, 409: _TAKEN}),
+        row("POST", path + "/repin", "Put all sessions under the policy in force, or end them; a dry run lists them",
+            lambda call: service.repinning.repin(call.principal, call.body or Repin()),
+            name="repin_sessions", body=Repin, body_optional=True, answer=Repinned, audience="operator", finishes=True),
         row("GET", path, "List policies",
             paginate(lambda call: service.policies.records(call.principal.tenant, call.query.name, **call.query.window)),
             name="list_policies", query=PoliciesQuery, answer=Page[StoredPolicy]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -25,10 +25,12 @@ class SessionsQuery(PageQuery, frozen=True, kw_only=True):
 
 
 class UpdateSession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`repin` puts the session under the tenant's active policy."""
+    """`repin` puts the session under the tenant's active policy. `facts`, which operators alone may give, are added to what
+    policies believe about it: `{"tainted": true}` after it has read untrusted content."""
 
     title: Annotated[str, Meta(max_length=LINE_MAX)] | None = None
     repin: bool = False
+    facts: dict[str, Any] = {}
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,8 +47,9 @@ def operations(service: Service) -> list[Operation]:
         return await service.sessions.create(call.principal, asked)
 
     async def update_session(call: Call) -> Session:
-        check_line("title", call.body.title or "")
-        return await service.sessions.update(*in_session(call), title=call.body.title, repin=call.body.repin)
+        asked: UpdateSession = call.body
+        check_line("title", asked.title or "")
+        return await service.sessions.update(*in_session(call), title=asked.title, repin=asked.repin, facts=asked.facts)
 
     async def cancel_session(call: Call) -> Cancelled:
         """What waits for an approval, and what any caller has queued or under way."""
@@ -68,8 +71,8 @@ def operations(service: Service) -> list[Operation]:
             name="list_sessions", query=SessionsQuery, answer=Page[Session]),
         row("GET", session, "Look at a session", lambda call: service.sessions.get(*in_session(call)),
             name="get_session", answer=Session),
-        row("PATCH", session, "Rename a session, or put it under the active policy", update_session, body=UpdateSession,
-            answer=Session, finishes=True),
+        row("PATCH", session, "Rename a session, put it under the active policy, or change facts about it", update_session,
+            body=UpdateSession, answer=Session, finishes=True),
         row("DELETE", session, "Delete a session with everything in it",
             lambda call: service.runs.delete_session(*in_session(call)), name="delete_session", finishes=True),
         row("POST", session + "/cancel", "Stop what the session has under way", cancel_session, answer=Cancelled),

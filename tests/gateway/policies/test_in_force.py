@@ -15,12 +15,14 @@ from gateway.policies.compiler import Compiler, RefusedPolicy, compile_here, pol
 from gateway.policies.deployments import Comparison, Deploy, Deployments, Question, Sources
 from gateway.policies.facts import facts_of
 from gateway.policies.in_force import Policies, nothing
+from gateway.policies.operator_policies import OperatorBase
 from gateway.records import Principal, Tenant
 from gateway.runs.runs import RunBody
 from gateway.sessions.sessions import CreateSession
 from gateway.stores.changes import AppendAudit
 from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.engines.sqlite import SqliteStore
+from policy import PolicyError
 from sandbox.wire import Language
 from tests.gateway.house import ANN, activate, housed
 
@@ -99,7 +101,13 @@ def test_tm_pol_base_a_tenants_policy_must_narrow_the_operators_base() -> None:
     async def main() -> None:
         async with housed() as house:
             base = "policy platform v 1\n" + ALL + 'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
-            policies = Policies(house.store, nothing(), audit=house.audit, compiler=Compiler(), base=("platform", base))
+            policies = Policies(
+                house.store,
+                nothing(),
+                audit=house.audit,
+                compiler=Compiler(),
+                base=OperatorBase("platform", {"platform.hatch": base.encode()}, {}),
+            )
             try:
                 with pytest.raises(Unprocessable, match="must narrow platform"):
                     await activate(policies, {"p.hatch": NO_SHELL})
@@ -123,6 +131,29 @@ def test_tm_pol_facts_only_an_operator_says_what_policies_believe_about_a_sessio
                 await house.sessions.create(ANN, CreateSession(facts={"mfa": True}))
             made = await house.sessions.create(OPERATOR, CreateSession(facts={"mfa": True}))
             assert made.facts == {"creator_role": "operator", "mfa": True}
+
+    asyncio.run(main())
+
+
+def test_tm_pol_facts_an_operator_marks_a_session_that_has_read_untrusted_content() -> None:
+    async def main() -> None:
+        async with housed("allow fs.write\ndeny fs.write when session.tainted\n") as house:
+            session = await house.sessions.create(OPERATOR, CreateSession(facts={"tainted": False}))
+
+            async def may_write(session_id: str) -> bool:
+                gate = await house.sessions.find_gate(await house.sessions.find(ANN, session_id))
+                return gate.permits("fs.write", {"path": "/workspace/a", "bytes": 1})
+
+            assert await may_write(session.id)
+            with pytest.raises(Forbidden):
+                await house.sessions.update(ANN, session.id, facts={"tainted": False})
+            marked = await house.sessions.update(OPERATOR, session.id, facts={"tainted": True})
+            assert marked.facts == {"role": "operator", "tainted": True} and not await may_write(session.id)
+            (fork,) = await house.snapshots.fork(ANN, session.id)
+            assert not await may_write(fork.id)
+            with pytest.raises(PolicyError, match=r"session\.tainted"):
+                await house.sessions.update(OPERATOR, session.id, facts={"tainted": "no"})
+            assert not await may_write((await house.sessions.create(ANN, CreateSession())).id), "unknown counts as tainted"
 
     asyncio.run(main())
 

@@ -91,6 +91,16 @@ def test_a_policy_is_checked_compared_deployed_listed_and_shown(remote: Command,
     assert remote(*acme, "policy", "deploy", "--shadow", str(main)).stdout.startswith("acme v2 is in the shadow: ")
 
 
+def test_all_sessions_are_put_under_a_new_policy_after_a_dry_run(remote: Command, acme: list[str], tmp_path: Path) -> None:
+    assert remote(*acme, "create", "open", "--language", "shell").returncode == 0
+    assert remote(*acme, "policy", "deploy", str(write_policy(tmp_path, "acme"))).returncode == 0
+    planned = remote(*acme, "policy", "repin", "--dry-run").stdout.splitlines()
+    assert planned[0].split()[0] == "open" and planned[-1] == "1 session(s) would be under acme v 1, 0 cannot be"
+    assert remote(*acme, "policy", "repin").stdout.splitlines()[-1] == "1 session(s) are now under acme v 1, 0 cannot be"
+    told = json.loads(remote(*acme, "--json", "policy", "repin", "--end", "--dry-run").stdout)
+    assert (told["changed"], told["sessions"]) == (0, [])
+
+
 def test_why_something_would_be_decided_is_explained(remote: Command, acme: list[str], tmp_path: Path) -> None:
     asked = ["policy", "explain", "run", "language=javascript", "bytes=1KiB"]
     assert remote(*acme, *asked).stdout.startswith("allow run")

@@ -38,6 +38,10 @@ def test_formatting_wraps_long_statements() -> None:
         ("policy p v 1\n\n\n\nallow run", "policy p v 1\n\nallow run\n"),
         ("policy p v 1\nset a={b,c}", "policy p v 1\nset a = { b, c }\n"),
         ("policy p v 1\nset a={}", "policy p v 1\nset a = {}\n"),
+        (
+            f'policy p v 1\nhook h on before run run wasm "h.wasm"\n sha256:{"0" * 64} timeout 1s on_error block',
+            f'policy p v 1\nhook h on before run\n  run wasm "h.wasm" sha256:{"0" * 64} timeout 1s on_error block\n',
+        ),
         ("policy p v 1\nallow run # why\n# next\ndeny run", "policy p v 1\nallow run  # why\n# next\ndeny run\n"),
         ("policy p v 1\nallow x when a in 1 .. 5 and(b)", "policy p v 1\nallow x when a in 1..5 and (b)\n"),
         ('policy p v 1\ndeny fs .* because "x"', 'policy p v 1\ndeny fs.*\n  because "x"\n'),

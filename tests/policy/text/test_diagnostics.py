@@ -10,7 +10,7 @@ import pytest
 from policy.text.diagnostics import CHECKS
 from tests.policy.policy_texts import PASSING_TEST, TOOLS, judge
 
-# Shown by tests of their own: they need a large text, an unreadable file, a hard claim, many rules, or the mutants command.
+# Shown by tests of their own: they need a large text, an unreadable file, a hard claim, many rules, or `test --mutants`.
 ELSEWHERE = {"HP003", "HP005", "HP047", "HP083", "HP099", "HP105"}
 
 

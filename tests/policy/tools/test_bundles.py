@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -43,6 +44,17 @@ def test_bundle_carries_sources_places_catalog_and_results(bundle: bytes) -> Non
     assert payload.source_map["allow:run#1"] == ("acme.prod.hatch", 10, 3)
     assert payload.catalog.digest == TOOLS.digest
     assert (payload.tests_passed, len(payload.proofs)) == (4, 4)
+
+
+def test_a_bundle_says_which_programs_its_hooks_run(tmp_path: Path) -> None:
+    hook = 'hook guard on before fs.read run shell "{}"{} timeout 1s on_error block\n'
+    written = f" sha256:{sha256(b'elsewhere').hexdigest()}"
+    text = small("allow fs.read\n" + hook.format("guard.sh", "") + hook.replace("guard", "other").format("far.sh", written))
+    (tmp_path / "p.hatch").write_text(text)
+    (tmp_path / "guard.sh").write_bytes(b"judge")
+    payload = open_bundle(make_bundle(Policy.load(tmp_path / "p.hatch"), KEY), [TRUSTED])
+    assert payload.programs == {"guard.sh": sha256(b"judge").hexdigest(), "far.sh": sha256(b"elsewhere").hexdigest()}
+    assert [hook.sha256 for hook in payload.policy.hooks] == ["", sha256(b"elsewhere").hexdigest()]
 
 
 def test_bundle_is_the_same_bytes_every_time(bundle: bytes) -> None:

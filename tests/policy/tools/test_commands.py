@@ -62,7 +62,8 @@ def test_test_shows_coverage_and_mutants(capsys: pytest.CaptureFixture[str]) -> 
     shown = out(capsys)
     assert "4 requests, 0 failed" in shown
     assert "coverage: 2 of 10" in shown
-    assert "survives: line 25:47, flipping `port == 443`" in shown
+    assert "warning[HP105]: no test notices if this is flipped in `allow:net.connect#1`" in shown
+    assert f"--> {ACME}:25:47" in shown
 
 
 def test_failing_test_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

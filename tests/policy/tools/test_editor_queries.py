@@ -71,6 +71,12 @@ def test_hover_tells_meaning_and_type(place: str, words: str) -> None:
     assert words in found[0]
 
 
+def test_hover_tells_what_a_digest_is_for() -> None:
+    text = f'policy p v 1\nhook h on before run run wasm "h.wasm" sha2|56:{"0" * 64} timeout 1s on_error block\n'
+    found = editor_queries.hover(*at(text.replace("|", ""), 'wasm" sha2|56'), TOOLS)
+    assert found is not None and "digest of a hook's program" in found[0]
+
+
 def test_hover_is_silent_in_comments_and_strings() -> None:
     assert editor_queries.hover(*at(SAMPLE, "# Mo|ney"), TOOLS) is None
     assert editor_queries.hover(*at(SAMPLE, '"reporting is re|ad-only'), TOOLS) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import pytest
@@ -221,6 +222,16 @@ def test_a_program_may_call_only_the_capabilities_its_policy_grants(stage: Stage
     for uses, expected in ((("lookup",), "found"), ((), "no tool")):
         (spec,) = from_policy([HookCall("h", "before", "python", "h.py", 2000, "block", uses)], target="db.query")
         assert stage.fire("pre_tool_use", spec).blocked == expected
+
+
+def test_tm_pol_012_a_program_that_is_not_the_one_a_policy_names_by_its_digest_never_runs(stage: Stage) -> None:
+    stage.programs.files["policy", "h.py"] = program = b"import sys\nsys.exit('judged')"
+    for digest, said in (
+        (hashlib.sha256(program).hexdigest(), "judged"),
+        ("0" * 64, "hook program h.py is not the one that the policy names by its digest"),
+    ):
+        (spec,) = from_policy([HookCall("h", "before", "python", "h.py", 2000, "block", (), digest)], target="db.query")
+        assert said in (stage.fire("pre_tool_use", spec).blocked or "")
 
 
 def test_no_dispatcher_and_no_session_are_errors_in_plain_words(stage: Stage) -> None:
