@@ -1,21 +1,21 @@
 """Outcomes: what a guest reports at the end of a turn, read with care.
 
 Rules: a report is a program's word as much as its interpreter's: whatever it is, reading it gives an outcome, if need be one that
-says what is wrong with it. What only the host can know (that a run was cancelled, denied, late) it does not take from a report.
+says what is wrong with it. What only the host or the service can know (that a run was cancelled, denied, late) it does not take
+from a report.
 Does not know: turns, sessions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from sandbox.wire import (
     MAX_OUTCOME_BYTES,
     MAX_RESULT_BYTES,
-    STATUS_OF_CODE,
     Diagnostic,
     Display,
     ErrorObject,
@@ -28,9 +28,9 @@ _GUESTS_CODES: Final = frozenset({
     "SYNTAX_ERROR", "TYPE_ERROR", "UNKNOWN_TOOL", "UNSUPPORTED_FEATURE", "RESULT_NOT_SERIALIZABLE", "INVALID_ARGUMENT",
     "MEMORY_EXCEEDED", "STACK_OVERFLOW", "TOOL_ERROR", "RUNTIME_ERROR",
 })  # fmt: skip
-"""What an interpreter finds out by itself."""
+"""What an interpreter finds out by itself, and all that its word is taken for."""
 _NO_EXPORT: Final = "does not provide an export named '"
-_HOSTS_CODES: Final = (STATUS_OF_CODE.keys() | {"INTERNAL", "JOURNAL_EXCEEDED"}) - _GUESTS_CODES
+T = TypeVar("T", ErrorObject, Diagnostic)
 
 
 class Outcome(msgspec.Struct):
@@ -53,8 +53,8 @@ _decode_outcome = msgspec.json.Decoder(Outcome).decode
 _decode_unread = msgspec.json.Decoder(_Unread).decode
 
 
-def read_outcome(reported: list[bytes]) -> Outcome:
-    """Of the one report there should be."""
+def read_outcome(reported: list[bytes], calls: Iterable[ExternalCallRecord]) -> Outcome:
+    """Of the one report there should be, of a run that has made `calls`."""
     code, hint = "RESULT_NOT_SERIALIZABLE", "write large data to a file"
     if not reported:
         code, hint = "RUNTIME_ERROR", "start a new session"
@@ -68,6 +68,10 @@ def read_outcome(reported: list[bytes]) -> Outcome:
                 outcome = _decode_outcome(reported[0])
                 if outcome.exit_code:
                     outcome.exit_code &= 255
+                if outcome.error is not None:
+                    outcome.error = _trust_code(outcome.error, calls)
+                if outcome.diagnostics:
+                    outcome.diagnostics = [_trust_code(told, calls) for told in outcome.diagnostics]
                 return outcome
             message = f"the result has more than {MAX_RESULT_BYTES} bytes of JSON"
         except (ValueError, RecursionError) as error:
@@ -75,12 +79,13 @@ def read_outcome(reported: list[bytes]) -> Outcome:
     return Outcome(error=ErrorObject(code=code, message=message, hint=hint), exit_code=1)
 
 
-def trust_code(error: ErrorObject, calls: Iterable[ExternalCallRecord]) -> ErrorObject:
-    """THREAT[TM-ISO-FORGE]: an error with a code of the host's is the host's only if a call of this run was answered with it:
-    programs make errors of any code, and readers of a result act on what it says."""
-    if error.code not in _HOSTS_CODES or any(call.error is not None and call.error.code == error.code for call in calls):
-        return error
-    return msgspec.structs.replace(error, code="RUNTIME_ERROR")
+def _trust_code(told: T, calls: Iterable[ExternalCallRecord]) -> T:
+    """THREAT[TM-ISO-FORGE]: a code that an interpreter does not find out stands only if a call of this run was answered with it:
+    programs make errors of any code, and readers of a result act on what the host and the service say by theirs."""
+    code = told.code
+    if code is None or code in _GUESTS_CODES or any(call.error is not None and call.error.code == code for call in calls):
+        return told
+    return msgspec.structs.replace(told, code="RUNTIME_ERROR")
 
 
 def add_hint(error: ErrorObject, language: Language) -> ErrorObject:

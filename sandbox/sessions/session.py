@@ -34,7 +34,7 @@ from sandbox.guests.state import GuestState, SessionState
 from sandbox.guests.stdin import Source
 from sandbox.guests.tape import Tape
 from sandbox.languages import GUEST_OF
-from sandbox.sessions.outcome import Outcome, add_hint, first_error, read_outcome, trust_code
+from sandbox.sessions.outcome import Outcome, add_hint, first_error, read_outcome
 from sandbox.sessions.request_checks import CodeRefused, check_request, stdin_bytes
 from sandbox.wasi.wasi import GuestExit
 from sandbox.wire import (
@@ -244,10 +244,10 @@ class Session:
             else:
                 listen = tape.listen(answer, lambda opcode, body, reply: calls.recall(body, reply) if opcode == _CALL else None)
                 guest.turn(tape.message(message), run, listen, tape.world(run, stdin, self._ahead_ns))
-            outcome = read_outcome(reported)
+            outcome = read_outcome(reported, calls.records)
             error = outcome.error or (first_error(outcome.diagnostics) if request.validate_only else None)
             if error is not None:
-                error = add_hint(trust_code(error, calls.records), request.language)
+                error = add_hint(error, request.language)
             if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
                 guest.undo()
             else:
@@ -261,8 +261,8 @@ class Session:
             outcome.exit_code = left.code & 255
         except Trap as trap:
             # A guest that has no way back to its turn reports first and traps then.
-            outcome = read_outcome(reported) if reported else outcome
-            error = trust_code(outcome.error or _describe_trap(trap), calls.records)
+            outcome = read_outcome(reported, calls.records) if reported else outcome
+            error = outcome.error or _describe_trap(trap)
         done = self._describe(guest, run, calls, outcome, found)
         return (
             RunResult(status=RunStatus.OK, result=outcome.result, **done)
