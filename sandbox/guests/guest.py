@@ -80,6 +80,7 @@ class Guest:
         self.vfs = vfs
         self.fuel_used = 0
         self._table = DescriptorTable.standard(vfs, image.preopens) if state is None else state.table.clone()
+        self._table.keeps_preopens = True
         self._packed = state.pages if state is not None and isinstance(state.pages, PackedPages) else None
         """A snapshot's pages, in place of `_pages` until those are saved for the first time."""
         self.own_bytes = image.first_turn_bytes if state is None else len(self._packed or ()) * PAGE_BYTES

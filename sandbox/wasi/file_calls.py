@@ -13,11 +13,18 @@ from sandbox.filesystem.descriptors import (
     DEVICE,
     FILE,
     FOLDER,
+    RIGHT_ADVISE,
     RIGHT_ALLOCATE,
-    RIGHT_FILESTAT_SET_SIZE,
+    RIGHT_DATASYNC,
+    RIGHT_FILESTAT_GET,
     RIGHT_READ,
     RIGHT_READDIR,
     RIGHT_SEEK,
+    RIGHT_SET_FLAGS,
+    RIGHT_SET_SIZE,
+    RIGHT_SET_TIMES,
+    RIGHT_SYNC,
+    RIGHT_TELL,
     RIGHT_WRITE,
     STREAM,
     Descriptor,
@@ -119,7 +126,7 @@ class FileCalls:
     @answering
     def fd_seek(self, fd: int, offset: int, whence: int, out: int) -> int:
         descriptor = self._descriptor(fd)
-        if not descriptor.rights & RIGHT_SEEK:
+        if not descriptor.rights & (RIGHT_SEEK | RIGHT_TELL if whence == 1 and offset == 0 else RIGHT_SEEK):
             return ESPIPE if descriptor.kind == STREAM else EBADF if descriptor.kind == FOLDER else ENOTCAPABLE
         if descriptor.kind == DEVICE:
             base = offset = 0
@@ -160,7 +167,7 @@ class FileCalls:
 
     @answering
     def fd_fdstat_set_flags(self, fd: int, flags: int) -> int:
-        descriptor = self._descriptor(fd)
+        descriptor = self._descriptor(fd, RIGHT_SET_FLAGS)
         if flags & ~FLAGS_ALL:
             return EINVAL
         descriptor.flags = flags
@@ -183,7 +190,7 @@ class FileCalls:
 
     @answering
     def fd_filestat_get(self, fd: int, out: int) -> int:
-        descriptor = self._descriptor(fd)
+        descriptor = self._descriptor(fd, RIGHT_FILESTAT_GET)
         if descriptor.ino:
             self.put_filestat(out, descriptor.ino, self.vfs.node(descriptor.ino))
         else:
@@ -193,7 +200,7 @@ class FileCalls:
     @answering
     def fd_filestat_set_size(self, fd: int, size: int) -> int:
         descriptor = self._descriptor(fd)
-        if descriptor.kind != FILE or not descriptor.rights & RIGHT_FILESTAT_SET_SIZE:
+        if descriptor.kind != FILE or not descriptor.rights & RIGHT_SET_SIZE:
             return EINVAL if descriptor.kind != FOLDER else EBADF
         if size & U64 > OFFSET_MAX:
             return EINVAL
@@ -225,7 +232,7 @@ class FileCalls:
 
     @answering
     def fd_filestat_set_times(self, fd: int, atime_ns: int, mtime_ns: int, flags: int) -> int:
-        descriptor = self._descriptor(fd)
+        descriptor = self._descriptor(fd, RIGHT_SET_TIMES)
         times = self.chosen_times(atime_ns, mtime_ns, flags)
         if descriptor.ino:
             self.vfs.set_times(descriptor.ino, *times)
@@ -233,7 +240,7 @@ class FileCalls:
 
     @answering
     def fd_advise(self, fd: int, offset: int, length: int, advice: int) -> int:
-        descriptor = self._descriptor(fd)
+        descriptor = self._descriptor(fd, RIGHT_ADVISE)
         if descriptor.kind == STREAM:
             return ESPIPE
         if descriptor.kind == FOLDER:
@@ -242,12 +249,12 @@ class FileCalls:
 
     @answering
     def fd_sync(self, fd: int) -> int:
-        self._descriptor(fd)
+        self._descriptor(fd, RIGHT_SYNC)
         return SUCCESS
 
     @answering
     def fd_datasync(self, fd: int) -> int:
-        self._descriptor(fd)
+        self._descriptor(fd, RIGHT_DATASYNC)
         return SUCCESS
 
     @answering
@@ -314,10 +321,13 @@ class FileCalls:
             raise VfsError(EINVAL)
         return descriptor
 
-    def _descriptor(self, fd: int) -> Descriptor:
+    def _descriptor(self, fd: int, right: int = 0) -> Descriptor:
+        """THREAT[TM-ISO-RIGHTS]: every call names the right that it needs, here or where the errno is POSIX's."""
         descriptor = self.table.entries.get(fd)
         if descriptor is None:
             raise VfsError(EBADF)
+        if right & ~descriptor.rights:
+            raise VfsError(ENOTCAPABLE)
         return descriptor
 
     def _vectors(self, iovs: int, count: int, most: int) -> list[tuple[int, int]]:

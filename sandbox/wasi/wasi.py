@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sandbox.filesystem.descriptors import FILE, FOLDER, RIGHT_READ, RIGHT_WRITE
-from sandbox.filesystem.errnos import EBADF, EINVAL, ENOTSOCK, ENOTSUP, SUCCESS
+from sandbox.filesystem.descriptors import FILE, FOLDER, RIGHT_POLL, RIGHT_READ, RIGHT_WRITE
+from sandbox.filesystem.errnos import EBADF, EINVAL, ENOTCAPABLE, ENOTSOCK, ENOTSUP, SUCCESS
 from sandbox.wasi.abi import (
     CHUNK_BYTES_MAX,
     EVENT,
@@ -170,6 +170,8 @@ class Wasi(PathCalls):
             return EBADF, 0
         if not descriptor.rights & (RIGHT_READ if tag == _EVENT_READ else RIGHT_WRITE):
             return EBADF, 0
+        if not descriptor.rights & RIGHT_POLL:
+            return ENOTCAPABLE, 0
         if tag == _EVENT_READ and descriptor.kind == FILE:
             return SUCCESS, max(0, self.vfs.node(descriptor.ino).size() - descriptor.offset)
         return SUCCESS, 1
