@@ -349,6 +349,11 @@ class Guest:
     def memory_bytes(self) -> int:
         """Memory charged to the session: what the guest has grown over its image."""
         self.prepare()
+        return self.grown_bytes
+
+    @property
+    def grown_bytes(self) -> int:
+        """The same, as the last turn left it, also if that is about to be undone."""
         return self._memory.size_bytes - self._free_bytes
 
     def digest_pages(self) -> dict[int, bytes]:

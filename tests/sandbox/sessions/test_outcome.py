@@ -32,7 +32,7 @@ ERRORS = [
     (PYTHON, "class E(Exception):\n    def __str__(self): return '\\ud800'\nraise E", "RUNTIME_ERROR", None),
     (PYTHON, "raise ExceptionGroup('a', [ValueError(1)])", "RUNTIME_ERROR", None),
     (PYTHON, "await 1", "RUNTIME_ERROR", None),
-    (PYTHON, "raise ToolError('MY_CODE', 'text')", "MY_CODE", None),
+    (PYTHON, "raise ToolError('MY_CODE', 'text')", "RUNTIME_ERROR", None),
     (PYTHON, "(" * 1000, "STACK_OVERFLOW", None),
     (JAVASCRIPT, "let x = 1;\n  null.y", "RUNTIME_ERROR", Span(2, 3)),
     (JAVASCRIPT, "let = ;", "SYNTAX_ERROR", None),
