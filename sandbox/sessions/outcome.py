@@ -29,6 +29,8 @@ _GUESTS_CODES: Final = frozenset({
     "MEMORY_EXCEEDED", "STACK_OVERFLOW", "TOOL_ERROR", "RUNTIME_ERROR",
 })  # fmt: skip
 """What an interpreter finds out by itself, and all that its word is taken for."""
+TEXT_CHARS_MAX: Final = 4000
+DIAGNOSTICS_MAX: Final = 100
 _NO_EXPORT: Final = "does not provide an export named '"
 T = TypeVar("T", ErrorObject, Diagnostic)
 
@@ -69,9 +71,9 @@ def read_outcome(reported: list[bytes], calls: Iterable[ExternalCallRecord]) -> 
                 if outcome.exit_code:
                     outcome.exit_code &= 255
                 if outcome.error is not None:
-                    outcome.error = _trust_code(outcome.error, calls)
+                    outcome.error = _admit(outcome.error, calls)
                 if outcome.diagnostics:
-                    outcome.diagnostics = [_trust_code(told, calls) for told in outcome.diagnostics]
+                    outcome.diagnostics = [_admit(told, calls) for told in outcome.diagnostics[:DIAGNOSTICS_MAX]]
                 return outcome
             message = f"the result has more than {MAX_RESULT_BYTES} bytes of JSON"
         except (ValueError, RecursionError) as error:
@@ -79,13 +81,22 @@ def read_outcome(reported: list[bytes], calls: Iterable[ExternalCallRecord]) -> 
     return Outcome(error=ErrorObject(code=code, message=message, hint=hint), exit_code=1)
 
 
-def _trust_code(told: T, calls: Iterable[ExternalCallRecord]) -> T:
+def _admit(told: T, calls: Iterable[ExternalCallRecord]) -> T:
     """THREAT[TM-ISO-FORGE]: a code that an interpreter does not find out stands only if a call of this run was answered with it:
-    programs make errors of any code, and readers of a result act on what the host and the service say by theirs."""
-    code = told.code
-    if code is None or code in _GUESTS_CODES or any(call.error is not None and call.error.code == code for call in calls):
+    programs make errors of any code, and readers of a result act on what the host and the service say by theirs.
+    THREAT[TM-LIM-TEXT]: texts are cut here, for every language: no message may cost a session or its readers megabytes."""
+    code, message, hint = told.code, cut(told.message), None if told.hint is None else cut(told.hint)
+    answered = (call.error.code for call in calls if call.error is not None)
+    if code is not None and code not in _GUESTS_CODES and code not in answered:
+        code = "RUNTIME_ERROR"
+    if code == told.code and message is told.message and hint is told.hint:
         return told
-    return msgspec.structs.replace(told, code="RUNTIME_ERROR")
+    return msgspec.structs.replace(told, code=code, message=message, hint=hint)
+
+
+def cut(text: str) -> str:
+    """The text, or the beginning of one that is too long."""
+    return text if len(text) <= TEXT_CHARS_MAX else text[: TEXT_CHARS_MAX - 1] + "…"
 
 
 def add_hint(error: ErrorObject, language: Language) -> ErrorObject:
