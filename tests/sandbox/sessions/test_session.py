@@ -302,3 +302,22 @@ def test_files_of_the_host_and_of_the_session_one_was_forked_from_are_free(new_b
     assert fork.run(FILLING[0][1].format(name="b", mb=20)).ok
     assert code_of(fork.run(FILLING[0][1].format(name="c", mb=20))) == "MEMORY_EXCEEDED"
     assert box.run("open('/workspace/given', 'rb').read(5)\n1").result == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "move"),
+    [
+        (PYTHON, "import os\nos.rename('/workspace/policy', '/workspace/p2')"),
+        (PYTHON, "import shutil\nshutil.rmtree('/workspace/policy')"),
+        (JAVASCRIPT, "require('fs').renameSync('/workspace/policy', '/workspace/p2')"),
+        (JAVASCRIPT, "require('fs').rmSync('/workspace/policy', {recursive: true})"),
+        (SHELL, "mv /workspace/policy /workspace/p2"),
+        (SHELL, "rm -rf /workspace/policy"),
+    ],
+)
+def test_tm_iso_readonly_file_stays_under_its_name_in_every_language(new_box: NewBox, language: str, move: str) -> None:
+    box = new_box()
+    box.files.write_file("policy/allow.txt", "fixed", readonly=True)
+    result = box.run(move, language=language)
+    assert not result.ok or result.exit_code
+    assert box.files.read_file("policy/allow.txt") == b"fixed"
