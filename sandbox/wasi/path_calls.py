@@ -12,27 +12,10 @@ from sandbox.filesystem.descriptors import (
     DEVICE,
     FILE,
     FOLDER,
-    RIGHT_CREATE_DIRECTORY,
-    RIGHT_CREATE_FILE,
-    RIGHT_DATASYNC,
-    RIGHT_LINK_SOURCE,
-    RIGHT_LINK_TARGET,
-    RIGHT_OPEN,
-    RIGHT_PATH_FILESTAT_GET,
-    RIGHT_PATH_SET_SIZE,
-    RIGHT_PATH_SET_TIMES,
-    RIGHT_READ,
-    RIGHT_READLINK,
-    RIGHT_REMOVE_DIRECTORY,
-    RIGHT_RENAME_SOURCE,
-    RIGHT_RENAME_TARGET,
-    RIGHT_SYMLINK,
-    RIGHT_SYNC,
-    RIGHT_UNLINK_FILE,
-    RIGHT_WRITE,
     RIGHTS_FILE,
     RIGHTS_FOLDER,
     Descriptor,
+    Right,
     stream,
 )
 from sandbox.filesystem.errnos import (
@@ -85,7 +68,7 @@ class PathCalls(FileCalls):
 
     @answering
     def path_filestat_get(self, fd: int, flags: int, path: int, path_len: int, out: int) -> int:
-        start = self._folder(fd, RIGHT_PATH_FILESTAT_GET)
+        start = self._folder(fd, Right.PATH_FILESTAT_GET)
         ino = self.vfs.lookup(start, self._path(path, path_len), bool(flags & LOOKUP_FOLLOW))
         self.put_filestat(out, ino, self.vfs.nodes[ino])
         return SUCCESS
@@ -94,7 +77,7 @@ class PathCalls(FileCalls):
     def path_filestat_set_times(
         self, fd: int, flags: int, path: int, path_len: int, atime_ns: int, mtime_ns: int, which: int
     ) -> int:
-        start = self._folder(fd, RIGHT_PATH_SET_TIMES)
+        start = self._folder(fd, Right.PATH_SET_TIMES)
         ino = self.vfs.lookup(start, self._path(path, path_len), bool(flags & LOOKUP_FOLLOW))
         self.vfs.set_times(ino, *self.chosen_times(atime_ns, mtime_ns, which))
         return SUCCESS
@@ -113,20 +96,20 @@ class PathCalls(FileCalls):
         out: int,
     ) -> int:
         self.memory.view(out & U32, 4)
-        needed = RIGHT_CREATE_FILE * bool(oflags & OPEN_CREATE) | RIGHT_PATH_SET_SIZE * bool(oflags & OPEN_TRUNCATE)
-        start = self._folder(fd, RIGHT_OPEN | needed)
+        needed = Right.CREATE_FILE * bool(oflags & OPEN_CREATE) | Right.PATH_SET_SIZE * bool(oflags & OPEN_TRUNCATE)
+        start = self._folder(fd, Right.OPEN | needed)
         allowed = self.table.entries[fd].inheriting
-        if rights & (RIGHT_READ | RIGHT_WRITE) & ~allowed:
+        if rights & (Right.READ | Right.WRITE) & ~allowed:
             return ENOTCAPABLE
         name = self._path(path, path_len)
         if len(self.table.entries) >= DESCRIPTORS_MAX:
             return EMFILE
         if flags & ~FLAGS_ALL or oflags & ~15:
             return EINVAL
-        ino = self._find_or_create(start, name, bool(dirflags & LOOKUP_FOLLOW), oflags, bool(rights & RIGHT_WRITE))
+        ino = self._find_or_create(start, name, bool(dirflags & LOOKUP_FOLLOW), oflags, bool(rights & Right.WRITE))
         opened = self._describe(ino, self.vfs.nodes[ino], flags)
         # C libraries ask for the right to sync data only with that to write, and POSIX needs none.
-        opened.rights &= (rights | (RIGHT_DATASYNC if rights & RIGHT_SYNC else 0)) & allowed
+        opened.rights &= (rights | (Right.DATASYNC if rights & Right.SYNC else 0)) & allowed
         opened.inheriting = inheriting & allowed if opened.kind == FOLDER else 0
         self.memory.put_u32(out & U32, self.table.install(self.vfs, opened))
         return SUCCESS
@@ -173,19 +156,19 @@ class PathCalls(FileCalls):
 
     @answering
     def path_create_directory(self, fd: int, path: int, path_len: int) -> int:
-        self.vfs.make_directory(self._folder(fd, RIGHT_CREATE_DIRECTORY), self._path(path, path_len))
+        self.vfs.make_directory(self._folder(fd, Right.CREATE_DIRECTORY), self._path(path, path_len))
         return SUCCESS
 
     @answering
     def path_link(self, old_fd: int, flags: int, old_path: int, old_len: int, new_fd: int, new_path: int, new_len: int) -> int:
         old, new = self._path(old_path, old_len), self._path(new_path, new_len)
-        source, target = self._folder(old_fd, RIGHT_LINK_SOURCE), self._folder(new_fd, RIGHT_LINK_TARGET)
+        source, target = self._folder(old_fd, Right.LINK_SOURCE), self._folder(new_fd, Right.LINK_TARGET)
         self.vfs.link(source, old, bool(flags & LOOKUP_FOLLOW), target, new)
         return SUCCESS
 
     @answering
     def path_readlink(self, fd: int, path: int, path_len: int, out: int, length: int, used: int) -> int:
-        node = self.vfs.nodes[self.vfs.lookup(self._folder(fd, RIGHT_READLINK), self._path(path, path_len), False)]
+        node = self.vfs.nodes[self.vfs.lookup(self._folder(fd, Right.READLINK), self._path(path, path_len), False)]
         if not isinstance(node, Symlink):
             return EINVAL
         target = node.target.encode("utf-8")[: length & U32]
@@ -195,21 +178,21 @@ class PathCalls(FileCalls):
 
     @answering
     def path_remove_directory(self, fd: int, path: int, path_len: int) -> int:
-        self.vfs.remove_directory(self._folder(fd, RIGHT_REMOVE_DIRECTORY), self._path(path, path_len))
+        self.vfs.remove_directory(self._folder(fd, Right.REMOVE_DIRECTORY), self._path(path, path_len))
         return SUCCESS
 
     @answering
     def path_rename(self, old_fd: int, old_path: int, old_len: int, new_fd: int, new_path: int, new_len: int) -> int:
         old, new = self._path(old_path, old_len), self._path(new_path, new_len)
-        self.vfs.rename_at(self._folder(old_fd, RIGHT_RENAME_SOURCE), old, self._folder(new_fd, RIGHT_RENAME_TARGET), new)
+        self.vfs.rename_at(self._folder(old_fd, Right.RENAME_SOURCE), old, self._folder(new_fd, Right.RENAME_TARGET), new)
         return SUCCESS
 
     @answering
     def path_symlink(self, old_path: int, old_len: int, fd: int, new_path: int, new_len: int) -> int:
-        self.vfs.make_symlink(self._path(old_path, old_len), self._folder(fd, RIGHT_SYMLINK), self._path(new_path, new_len))
+        self.vfs.make_symlink(self._path(old_path, old_len), self._folder(fd, Right.SYMLINK), self._path(new_path, new_len))
         return SUCCESS
 
     @answering
     def path_unlink_file(self, fd: int, path: int, path_len: int) -> int:
-        self.vfs.unlink(self._folder(fd, RIGHT_UNLINK_FILE), self._path(path, path_len))
+        self.vfs.unlink(self._folder(fd, Right.UNLINK_FILE), self._path(path, path_len))
         return SUCCESS

@@ -12,12 +12,9 @@ import pytest
 
 from sandbox.engine.memory import MemoryFault
 from sandbox.filesystem.descriptors import (
-    RIGHT_ALLOCATE,
-    RIGHT_DATASYNC,
-    RIGHT_READDIR,
-    RIGHT_SET_SIZE,
     RIGHTS_ALL,
     DescriptorTable,
+    Right,
 )
 from sandbox.filesystem.errnos import NAMES
 from sandbox.filesystem.vfs import Vfs
@@ -25,7 +22,7 @@ from sandbox.wasi.wasi import Wasi
 
 CREATE, DIRECTORY, EXCLUSIVE, TRUNCATE = 1, 2, 4, 8
 READ, WRITE = 1 << 1, 1 << 6
-_BY_READ, _BY_WRITE = READ | RIGHT_READDIR, WRITE | RIGHT_DATASYNC | RIGHT_ALLOCATE | RIGHT_SET_SIZE
+_BY_READ, _BY_WRITE = READ | Right.READDIR, WRITE | Right.DATASYNC | Right.ALLOCATE | Right.SET_SIZE
 _BY_MODE = _BY_READ | _BY_WRITE
 APPEND = 1
 ROOT_FD = 3

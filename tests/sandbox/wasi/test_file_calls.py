@@ -8,32 +8,7 @@ import pytest
 
 from sandbox.filesystem.descriptors import (
     DESCRIPTORS_MAX,
-    RIGHT_ADVISE,
-    RIGHT_ALLOCATE,
-    RIGHT_CREATE_DIRECTORY,
-    RIGHT_CREATE_FILE,
-    RIGHT_DATASYNC,
-    RIGHT_FILESTAT_GET,
-    RIGHT_LINK_SOURCE,
-    RIGHT_LINK_TARGET,
-    RIGHT_OPEN,
-    RIGHT_PATH_FILESTAT_GET,
-    RIGHT_PATH_SET_SIZE,
-    RIGHT_PATH_SET_TIMES,
-    RIGHT_POLL,
-    RIGHT_READDIR,
-    RIGHT_READLINK,
-    RIGHT_REMOVE_DIRECTORY,
-    RIGHT_RENAME_SOURCE,
-    RIGHT_RENAME_TARGET,
-    RIGHT_SEEK,
-    RIGHT_SET_FLAGS,
-    RIGHT_SET_SIZE,
-    RIGHT_SET_TIMES,
-    RIGHT_SYMLINK,
-    RIGHT_SYNC,
-    RIGHT_TELL,
-    RIGHT_UNLINK_FILE,
+    Right,
 )
 from sandbox.filesystem.vfs import Vfs, VfsLimits
 from tests.sandbox.wasi_client import (
@@ -369,37 +344,37 @@ def _path_calls(guest: Client) -> dict[int, tuple[str, tuple[int, ...]]]:
     link, f, new, folder = (guest.put(name, 1024 + 64 * n) for n, name in enumerate(("link", "f", "new", "d")))
     at = FOLDER_FD
     return {
-        RIGHT_CREATE_DIRECTORY: ("path_create_directory", (at, *new)),
-        RIGHT_CREATE_FILE: ("path_open", (at, 0, *new, CREATE, READ, 0, 0, OUT)),
-        RIGHT_LINK_SOURCE: ("path_link", (at, 0, *f, ROOT_FD, *guest.put("workspace/g", 3072))),
-        RIGHT_LINK_TARGET: ("path_link", (ROOT_FD, 0, *guest.put("workspace/f", 2048), at, *new)),
-        RIGHT_OPEN: ("path_open", (at, 0, *f, 0, READ, 0, 0, OUT)),
-        RIGHT_READDIR: ("fd_readdir", (at, BUFFER, 64, 0, OUT)),
-        RIGHT_READLINK: ("path_readlink", (at, *link, BUFFER, 64, OUT)),
-        RIGHT_RENAME_SOURCE: ("path_rename", (at, *f, ROOT_FD, *guest.put("workspace/g", 3072))),
-        RIGHT_RENAME_TARGET: ("path_rename", (ROOT_FD, *guest.put("workspace/f", 2048), at, *new)),
-        RIGHT_PATH_FILESTAT_GET: ("path_filestat_get", (at, 0, *f, OUT)),
-        RIGHT_PATH_SET_SIZE: ("path_open", (at, 0, *f, TRUNCATE, READ, 0, 0, OUT)),
-        RIGHT_PATH_SET_TIMES: ("path_filestat_set_times", (at, 0, *f, 1, 1, 5)),
-        RIGHT_SYMLINK: ("path_symlink", (*f, at, *new)),
-        RIGHT_REMOVE_DIRECTORY: ("path_remove_directory", (at, *folder)),
-        RIGHT_UNLINK_FILE: ("path_unlink_file", (at, *f)),
+        Right.CREATE_DIRECTORY: ("path_create_directory", (at, *new)),
+        Right.CREATE_FILE: ("path_open", (at, 0, *new, CREATE, READ, 0, 0, OUT)),
+        Right.LINK_SOURCE: ("path_link", (at, 0, *f, ROOT_FD, *guest.put("workspace/g", 3072))),
+        Right.LINK_TARGET: ("path_link", (ROOT_FD, 0, *guest.put("workspace/f", 2048), at, *new)),
+        Right.OPEN: ("path_open", (at, 0, *f, 0, READ, 0, 0, OUT)),
+        Right.READDIR: ("fd_readdir", (at, BUFFER, 64, 0, OUT)),
+        Right.READLINK: ("path_readlink", (at, *link, BUFFER, 64, OUT)),
+        Right.RENAME_SOURCE: ("path_rename", (at, *f, ROOT_FD, *guest.put("workspace/g", 3072))),
+        Right.RENAME_TARGET: ("path_rename", (ROOT_FD, *guest.put("workspace/f", 2048), at, *new)),
+        Right.PATH_FILESTAT_GET: ("path_filestat_get", (at, 0, *f, OUT)),
+        Right.PATH_SET_SIZE: ("path_open", (at, 0, *f, TRUNCATE, READ, 0, 0, OUT)),
+        Right.PATH_SET_TIMES: ("path_filestat_set_times", (at, 0, *f, 1, 1, 5)),
+        Right.SYMLINK: ("path_symlink", (*f, at, *new)),
+        Right.REMOVE_DIRECTORY: ("path_remove_directory", (at, *folder)),
+        Right.UNLINK_FILE: ("path_unlink_file", (at, *f)),
     }
 
 
 _FILE_CALLS: dict[int, tuple[str, tuple[int, ...]]] = {
-    RIGHT_DATASYNC: ("fd_datasync", ()),
+    Right.DATASYNC: ("fd_datasync", ()),
     READ: ("fd_read", (OUT, 0, OUT)),
-    RIGHT_SEEK: ("fd_seek", (1, 0, OUT)),
-    RIGHT_SET_FLAGS: ("fd_fdstat_set_flags", (APPEND,)),
-    RIGHT_SYNC: ("fd_sync", ()),
-    RIGHT_SEEK | RIGHT_TELL: ("fd_tell", (OUT,)),
+    Right.SEEK: ("fd_seek", (1, 0, OUT)),
+    Right.SET_FLAGS: ("fd_fdstat_set_flags", (APPEND,)),
+    Right.SYNC: ("fd_sync", ()),
+    Right.SEEK | Right.TELL: ("fd_tell", (OUT,)),
     WRITE: ("fd_write", (OUT, 0, OUT)),
-    RIGHT_ADVISE: ("fd_advise", (0, 0, 0)),
-    RIGHT_ALLOCATE: ("fd_allocate", (0, 20)),
-    RIGHT_FILESTAT_GET: ("fd_filestat_get", (OUT,)),
-    RIGHT_SET_SIZE: ("fd_filestat_set_size", (3,)),
-    RIGHT_SET_TIMES: ("fd_filestat_set_times", (1, 1, 5)),
+    Right.ADVISE: ("fd_advise", (0, 0, 0)),
+    Right.ALLOCATE: ("fd_allocate", (0, 20)),
+    Right.FILESTAT_GET: ("fd_filestat_get", (OUT,)),
+    Right.SET_SIZE: ("fd_filestat_set_size", (3,)),
+    Right.SET_TIMES: ("fd_filestat_set_times", (1, 1, 5)),
 }
 FOLDER_FD = 4
 
@@ -431,7 +406,7 @@ def test_tm_iso_rights_right_on_a_file_that_was_given_up_is_gone(guest: Client, 
     fd = guest.open("workspace/f", 0, READ | WRITE)
     guest.call(name, fd, *args)
     _give_up(guest, fd, right)
-    posix = {READ: "EBADF", WRITE: "EBADF", RIGHT_ALLOCATE: "EBADF", RIGHT_SET_SIZE: "EINVAL"}
+    posix = {READ: "EBADF", WRITE: "EBADF", Right.ALLOCATE: "EBADF", Right.SET_SIZE: "EINVAL"}
     assert refused(guest, name, fd, *args) == posix.get(right, "ENOTCAPABLE")
 
 
@@ -440,7 +415,7 @@ def test_tm_iso_rights_file_cannot_be_polled_without_the_right(guest: Client) ->
     guest.memory.write(BUFFER, struct.pack("<QB7xI28x", 7, 1, fd))
     for given_up in (False, True):
         if given_up:
-            _give_up(guest, fd, RIGHT_POLL)
+            _give_up(guest, fd, Right.POLL)
         guest.call("poll_oneoff", BUFFER, BUFFER + 64, 1, OUT)
         assert struct.unpack("<QH", guest.memory.read(BUFFER + 64, 10)) == (7, 76 if given_up else 0)
 
@@ -448,7 +423,7 @@ def test_tm_iso_rights_file_cannot_be_polled_without_the_right(guest: Client) ->
 def test_tm_iso_rights_what_is_opened_has_no_right_that_its_directory_does_not_pass_on(guest: Client) -> None:
     folder = guest.open("workspace/d", DIRECTORY)
     descriptor = guest.wasi.table.entries[folder]
-    guest.call("fd_fdstat_set_rights", folder, descriptor.rights, descriptor.inheriting & ~(WRITE | RIGHT_SEEK))
+    guest.call("fd_fdstat_set_rights", folder, descriptor.rights, descriptor.inheriting & ~(WRITE | Right.SEEK))
     guest.vfs.write_file("d/f", b"0123")
     with pytest.raises(Refused, match="ENOTCAPABLE"):
         guest.open("f", 0, READ | WRITE, at=folder)
