@@ -112,8 +112,8 @@ TIMEOUT_WALL - The run took longer than `wall_ms` or `timeout_ms`.
     Raise the limit, or do less in one run.
 TIMEOUT_CPU - The run used more CPU time than `cpu_ms`.
     Raise `limits.cpu_ms`, or compute less in one run.
-MEMORY_EXCEEDED 400 The program, or a snapshot to restore, needs more memory than `memory_mb`.
-    Raise `limits.memory_mb`, or hold less data at once.
+MEMORY_EXCEEDED 400 The program with the files it wrote, or a snapshot to restore, needs more memory than `memory_mb`.
+    Raise `limits.memory_mb`, hold less data at once, or remove files.
 STDOUT_EXCEEDED - The program printed more than `max_stdout_bytes`; the rest was cut off.
     Raise `limits.max_stdout_bytes`, or print less.
 EXTERNAL_CALLS_EXCEEDED - The run made more capability calls than `max_external_calls`.

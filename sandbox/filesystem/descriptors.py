@@ -22,29 +22,26 @@ FILE: Final = 1
 FOLDER: Final = 2
 DEVICE: Final = 3
 
-RIGHT_DATASYNC: Final = 1 << 0
-RIGHT_READ: Final = 1 << 1
-RIGHT_SEEK: Final = 1 << 2
-RIGHT_SET_FLAGS: Final = 1 << 3
-RIGHT_SYNC: Final = 1 << 4
-RIGHT_TELL: Final = 1 << 5
-RIGHT_WRITE: Final = 1 << 6
-RIGHT_ADVISE: Final = 1 << 7
-RIGHT_ALLOCATE: Final = 1 << 8
-RIGHT_READDIR: Final = 1 << 14
-RIGHT_FILESTAT_GET: Final = 1 << 21
-RIGHT_FILESTAT_SET_SIZE: Final = 1 << 22
-RIGHT_FILESTAT_SET_TIMES: Final = 1 << 23
-RIGHT_POLL: Final = 1 << 27
+
+class Right:
+    """In the order of the witx file. Each is asked for where its call finds the descriptor (`sandbox.wasi`)."""
+
+    (
+        DATASYNC, READ, SEEK, SET_FLAGS, SYNC, TELL, WRITE, ADVISE, ALLOCATE,
+        CREATE_DIRECTORY, CREATE_FILE, LINK_SOURCE, LINK_TARGET, OPEN, READDIR, READLINK, RENAME_SOURCE, RENAME_TARGET,
+        PATH_FILESTAT_GET, PATH_SET_SIZE, PATH_SET_TIMES, FILESTAT_GET, SET_SIZE, SET_TIMES,
+        SYMLINK, REMOVE_DIRECTORY, UNLINK_FILE, POLL,
+    ) = (1 << bit for bit in range(28))  # fmt: skip
+
 
 RIGHTS_ALL: Final = (1 << 30) - 1
-RIGHTS_PATH: Final = sum(1 << bit for bit in (*range(9, 14), *range(15, 21), 24, 25, 26))
-RIGHTS_EITHER: Final = RIGHT_SET_FLAGS | RIGHT_SYNC | RIGHT_ADVISE | RIGHT_FILESTAT_GET | RIGHT_FILESTAT_SET_TIMES | RIGHT_POLL
-RIGHTS_READING: Final = RIGHT_READ
-RIGHTS_WRITING: Final = RIGHT_WRITE | RIGHT_DATASYNC | RIGHT_ALLOCATE | RIGHT_FILESTAT_SET_SIZE
-RIGHTS_FILE: Final = RIGHTS_EITHER | RIGHT_SEEK | RIGHT_TELL
-RIGHTS_FOLDER: Final = RIGHTS_EITHER | RIGHTS_PATH | RIGHT_READDIR
-_STREAM_RIGHTS: Final = (RIGHTS_EITHER | RIGHTS_READING, RIGHTS_EITHER | RIGHTS_WRITING, RIGHTS_EITHER | RIGHTS_WRITING)
+RIGHTS_EITHER: Final = (
+    Right.SET_FLAGS | Right.SYNC | Right.DATASYNC | Right.ADVISE | Right.FILESTAT_GET | Right.SET_TIMES | Right.POLL
+)
+RIGHTS_WRITING: Final = Right.WRITE | Right.ALLOCATE | Right.SET_SIZE
+RIGHTS_FILE: Final = RIGHTS_EITHER | Right.SEEK | Right.TELL | Right.READ | RIGHTS_WRITING
+RIGHTS_FOLDER: Final = RIGHTS_EITHER | sum(1 << bit for bit in (*range(9, 21), 24, 25, 26))
+_STREAM_RIGHTS: Final = (RIGHTS_EITHER | Right.READ, RIGHTS_EITHER | RIGHTS_WRITING, RIGHTS_EITHER | RIGHTS_WRITING)
 
 
 @dataclass(slots=True, eq=False)
@@ -76,12 +73,14 @@ def stream(number: int) -> Descriptor:
 
 
 class DescriptorTable:
-    """Descriptors by number."""
+    """Descriptors by number. With `keeps_preopens`, preopened directories cannot be closed: an interpreter's library could never
+    open a file again after a program's `closerange`."""
 
-    __slots__ = ("_lowest", "entries")
+    __slots__ = ("_lowest", "entries", "keeps_preopens")
 
     def __init__(self) -> None:
         self.entries: dict[int, Descriptor] = {}
+        self.keeps_preopens = False
         self._lowest = 0
 
     @classmethod
@@ -109,16 +108,19 @@ class DescriptorTable:
         return fd
 
     def close(self, vfs: Namespace, fd: int) -> None:
-        """Closes one descriptor. The preopened directory stays: without it the guest's library could never open a file again."""
+        """Closes one descriptor."""
         descriptor = self.entries.get(fd)
         if descriptor is None:
             raise VfsError(EBADF)
-        if descriptor.preopen is not None:
-            raise VfsError(ENOTSUP)
+        self._may_leave(descriptor)
         del self.entries[fd]
         self._lowest = min(self._lowest, fd)
         if descriptor.ino:
             vfs.release(descriptor.ino)
+
+    def _may_leave(self, descriptor: Descriptor) -> None:
+        if self.keeps_preopens and descriptor.preopen is not None:
+            raise VfsError(ENOTSUP)
 
     def renumber(self, vfs: Namespace, old: int, new: int) -> None:
         """Makes `new` what `old` was and closes what `new` was."""
@@ -127,8 +129,7 @@ class DescriptorTable:
             raise VfsError(EBADF)
         if old == new:
             return
-        if moved.preopen is not None:
-            raise VfsError(ENOTSUP)
+        self._may_leave(moved)
         self.close(vfs, new)
         self.entries[new] = moved
         del self.entries[old]
@@ -156,7 +157,7 @@ class DescriptorTable:
         """The same table for a checkpoint or a fork of the filesystem."""
         other = DescriptorTable()
         other.entries = {fd: descriptor.clone() for fd, descriptor in self.entries.items()}
-        other._lowest = self._lowest
+        other._lowest, other.keeps_preopens = self._lowest, self.keeps_preopens
         return other
 
     def is_stream(self, fd: int) -> bool:

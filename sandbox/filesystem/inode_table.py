@@ -18,11 +18,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from sandbox.errors import Stop
 from sandbox.filesystem.errnos import EBADF, EFBIG, ENOSPC, VfsError
 from sandbox.filesystem.inodes import File, MountedFile, Node
 from sandbox.filesystem.paths import DEPTH_MAX
+from sandbox.wire import RunStatus
 
+UNLIMITED: Final = 1 << 62
 _EPOCHS: Final = itertools.count(1)
+
+
+def exceed_memory() -> Stop:
+    message = "the program's memory and the files it wrote exceed its memory limit"
+    return Stop(RunStatus.RESOURCE_EXHAUSTED, "MEMORY_EXCEEDED", message, "raise limits.memory_mb, or write less")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,8 @@ class Generations:
         self.next_ino = 1
         self.used_bytes = 0
         self.used_entries = 0
+        self.run_bytes_max = UNLIMITED
+        """What `used_bytes` may be while a run is under way: files that it writes are charged to its memory limit."""
         self._shared = False
 
     def checkpoint(self) -> Checkpoint:
@@ -112,10 +122,13 @@ class Generations:
             self._shared = False
 
     def charge_bytes(self, more: int) -> None:
-        """Counts `more` bytes (negative gives back), or refuses."""
+        """Counts `more` bytes (negative gives back), or refuses; beyond what the run may hold in memory, it ends the run."""
         used = self.used_bytes + more
         if more > 0 and used > self.limits.total_bytes:
             raise VfsError(ENOSPC)
+        # THREAT[TM-LIM-FILES]: files are the host's memory as much as a guest's heap is.
+        if more > 0 and used > self.run_bytes_max:
+            raise exceed_memory()
         self.used_bytes = used
 
     def check_file_size(self, size: int) -> None:

@@ -2,8 +2,8 @@
 
 Rules: each operation checks everything before it changes anything, so a refused one leaves no trace. Errors are those Linux
 gives, in the order in which it finds them. Guests may change only what is not part of the standard tree (EROFS), and never a
-read-only file (EACCES to open it for writing, EPERM to unlink, replace or link it). Quotas are checked before a byte is
-allocated.
+read-only file (EACCES to open it for writing, EPERM to unlink, replace or link it, or to move a directory above it). Quotas are
+checked before a byte is allocated.
 
 Knows no descriptors; those call `retain` and `release`.
 """
@@ -175,7 +175,7 @@ class Namespace(Resolver):
         if self.nodes[new.parent].nlink == 0:
             raise VfsError(ENOENT, new_path)
         if isinstance(moved, Directory):
-            self._check_depth(old, new, new_path)
+            self._check_contents(old, new, new_path)
         self._move(old, new)
 
     def _is_fixed(self, ino: int) -> bool:
@@ -203,17 +203,19 @@ class Namespace(Resolver):
             raise VfsError(ENOTDIR, path)
         self._may_detach(new, path)
 
-    def _check_depth(self, old: Place, new: Place, path: str) -> None:
-        """A directory that moves deeper must not carry its contents below the depth limit."""
-        depth = self.depth(new.parent)
-        if depth <= self.depth(old.parent):
-            return
-        level = [old.ino]
+    def _check_contents(self, old: Place, new: Place, path: str) -> None:
+        """A directory that moves must not carry its contents below the depth limit.
+
+        THREAT[TM-ISO-READONLY]: nor may it carry a read-only file away from its name, where another could then be put.
+        """
+        depth, level = self.depth(new.parent), [self.nodes[old.ino]]
         while level:
             depth += 1
             if depth > self.limits.depth_max:
                 raise VfsError(ENAMETOOLONG, path)
-            level = [child for ino in level if isinstance(node := self.nodes[ino], Directory) for child in node.entries.values()]
+            if any(isinstance(node, File) and node.readonly for node in level):
+                raise VfsError(EPERM, path)
+            level = [self.nodes[child] for node in level if isinstance(node, Directory) for child in node.entries.values()]
 
     def _move(self, old: Place, new: Place) -> None:
         if new.ino:

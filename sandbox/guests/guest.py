@@ -123,6 +123,7 @@ class Guest:
         self.vfs = vfs
         self.fuel_used = 0
         self._table = DescriptorTable.standard(vfs, image.preopens) if state is None else state.table.clone()
+        self._table.keeps_preopens = True
         self._packed = state.pages if state is not None and isinstance(state.pages, PackedPages) else None
         """A snapshot's pages, in place of `_pages` until those are saved for the first time."""
         self.own_bytes = image.first_turn_bytes if state is None else len(self._packed or ()) * PAGE_BYTES
@@ -358,6 +359,11 @@ class Guest:
     def memory_bytes(self) -> int:
         """Memory charged to the session: what the guest has grown over its image."""
         self.prepare()
+        return self.grown_bytes
+
+    @property
+    def grown_bytes(self) -> int:
+        """The same, as the last turn left it, also if that is about to be undone."""
         return self._memory.size_bytes - self._free_bytes
 
     def close(self) -> None:

@@ -145,7 +145,7 @@ class NestedPrograms:
                 )
             try:
                 guest.turn(_encode(asked), run, answer, world)
-                outcome = read_outcome(reported)
+                outcome = read_outcome(reported, calls.records)
                 exit_code = outcome.exit_code or (1 if outcome.error is not None else 0)
                 if outcome.error is not None and not run.output[1]:
                     run.output[1].extend(f"{command.argv[0][:80]}: {outcome.error.message}\n".encode())

@@ -1,14 +1,15 @@
 """Outcomes: what a guest reports at the end of a turn, read with care.
 
 Rules: a report is a program's word as much as its interpreter's: whatever it is, reading it gives an outcome, if need be one that
-says what is wrong with it. What only the host can know (that a run was cancelled, denied, late) it does not take from a report.
+says what is wrong with it. What only the host or the service can know (that a run was cancelled, denied, late) it does not take
+from a report.
 Does not know: turns, sessions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -27,11 +28,13 @@ from sandbox.wire import (
 
 _GUESTS_CODES: Final = frozenset({
     "SYNTAX_ERROR", "NAME_ERROR", "TYPE_ERROR", "UNKNOWN_TOOL", "UNSUPPORTED_FEATURE", "RESULT_NOT_SERIALIZABLE",
-    "INVALID_ARGUMENT", "MEMORY_EXCEEDED", "STACK_OVERFLOW", "TOOL_ERROR", "RUNTIME_ERROR",
+    "DISPLAYS_EXCEEDED", "INVALID_ARGUMENT", "MEMORY_EXCEEDED", "STACK_OVERFLOW", "TOOL_ERROR", "RUNTIME_ERROR",
 })  # fmt: skip
-"""What an interpreter finds out by itself."""
+"""What an interpreter finds out by itself, and all that its word is taken for."""
+TEXT_CHARS_MAX: Final = 4000
+DIAGNOSTICS_MAX: Final = 100
 _NO_EXPORT: Final = "does not provide an export named '"
-_HOSTS_CODES: Final = (STATUS_OF_CODE.keys() | {"INTERNAL", "JOURNAL_EXCEEDED"}) - _GUESTS_CODES
+T = TypeVar("T", ErrorObject, Diagnostic)
 
 
 class Outcome(msgspec.Struct):
@@ -55,8 +58,8 @@ _decode_outcome = msgspec.json.Decoder(Outcome).decode
 _decode_unread = msgspec.json.Decoder(_Unread).decode
 
 
-def read_outcome(reported: list[bytes]) -> Outcome:
-    """Of the one report there should be."""
+def read_outcome(reported: list[bytes], calls: Iterable[ExternalCallRecord]) -> Outcome:
+    """Of the one report there should be, of a run that has made `calls`."""
     code, hint = "RESULT_NOT_SERIALIZABLE", "write large data to a file"
     if not reported:
         code, hint = "RUNTIME_ERROR", "start a new session"
@@ -70,6 +73,10 @@ def read_outcome(reported: list[bytes]) -> Outcome:
                 outcome = _decode_outcome(reported[0])
                 if outcome.exit_code:
                     outcome.exit_code &= 255
+                if outcome.error is not None:
+                    outcome.error = _admit(outcome.error, calls)
+                if outcome.diagnostics:
+                    outcome.diagnostics = [_admit(told, calls) for told in outcome.diagnostics[:DIAGNOSTICS_MAX]]
                 return outcome
             message = f"the result has more than {MAX_RESULT_BYTES} bytes of JSON"
         except (ValueError, RecursionError) as error:
@@ -77,12 +84,22 @@ def read_outcome(reported: list[bytes]) -> Outcome:
     return Outcome(error=ErrorObject(code=code, message=message, hint=hint), exit_code=1)
 
 
-def trust_code(error: ErrorObject, calls: Iterable[ExternalCallRecord]) -> ErrorObject:
-    """THREAT[TM-ISO-FORGE]: an error with a code of the host's is the host's only if a call of this run was answered with it:
-    programs make errors of any code, and readers of a result act on what it says."""
-    if error.code not in _HOSTS_CODES or any(call.error is not None and call.error.code == error.code for call in calls):
-        return error
-    return msgspec.structs.replace(error, code="RUNTIME_ERROR")
+def _admit(told: T, calls: Iterable[ExternalCallRecord]) -> T:
+    """THREAT[TM-ISO-FORGE]: a code that an interpreter does not find out stands only if a call of this run was answered with it:
+    programs make errors of any code, and readers of a result act on what the host and the service say by theirs.
+    THREAT[TM-LIM-TEXT]: texts are cut here, for every language: no message may cost a session or its readers megabytes."""
+    code, message, hint = told.code, cut(told.message), None if told.hint is None else cut(told.hint)
+    answered = (call.error.code for call in calls if call.error is not None)
+    if code is not None and code not in _GUESTS_CODES and code not in answered:
+        code = "RUNTIME_ERROR"
+    if code == told.code and message is told.message and hint is told.hint:
+        return told
+    return msgspec.structs.replace(told, code=code, message=message, hint=hint)
+
+
+def cut(text: str) -> str:
+    """The text, or the beginning of one that is too long."""
+    return text if len(text) <= TEXT_CHARS_MAX else text[: TEXT_CHARS_MAX - 1] + "…"
 
 
 def judge_status(error: ErrorObject, has_run: bool) -> RunStatus | None:

@@ -25,7 +25,7 @@ from sandbox.engine.limits import Cancel, Queued, Run, check, lower
 from sandbox.engine.wasmtime import NativeError, Trap
 from sandbox.errors import RequestError, SandboxError, Stop
 from sandbox.excerpts import excerpt
-from sandbox.filesystem.inode_table import VfsLimits
+from sandbox.filesystem.inode_table import UNLIMITED, VfsLimits, exceed_memory
 from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.guest import Guest
 from sandbox.guests.host_inputs import Source, World
@@ -34,7 +34,7 @@ from sandbox.guests.state import GuestState, SessionState
 from sandbox.guests.tape import Tape
 from sandbox.languages import GUEST_OF
 from sandbox.sessions.nested_programs import NestedPrograms
-from sandbox.sessions.outcome import Outcome, add_hint, first_error, judge_status, read_outcome, trust_code
+from sandbox.sessions.outcome import Outcome, add_hint, first_error, judge_status, read_outcome
 from sandbox.sessions.request_checks import CodeRefused, check_request, stdin_bytes
 from sandbox.wasi.wasi import GuestExit
 from sandbox.wire import (
@@ -59,6 +59,8 @@ from sandbox.wire import (
 _TYPESCRIPT = Language.TYPESCRIPT
 _DONE, _CALL, _NAMES, _ERASE, _START = b"DCNEX"
 _OVERFLOW_HINT = "nest calls and data less deeply: this stack has one size, whatever limits.max_stack_depth is"
+_KEPT = ("stdout", "stderr", "external_calls", "metrics", "diagnostics", "displays", "exit_code")
+"""What a run that failed leaves behind like any other."""
 OnOutput = Callable[[int, bytes], None]
 _running: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar("hatchway_running", default=())
 """The sessions whose runs are under way around this code, outermost first."""
@@ -117,6 +119,8 @@ class Session:
         self._frozen: dict[str, GuestState] = {} if state is None else dict(state.guests)
         self._told: dict[str, tuple[str, ...]] = {name: frozen.tools for name, frozen in self._frozen.items()}
         self._seeded: set[str] = set()
+        self._written_bytes = 0
+        """By how much runs have made files grow: charged to the memory of later runs. Not what the session started with."""
         self._ahead_ns = 0 if state is None else max(0, state.monotonic_ns - time.monotonic_ns())
         self._lock = threading.Lock()
         self._run: Run | None = None
@@ -164,6 +168,9 @@ class Session:
                 run = self._run = Run(self.limits_of(request), on_output=on_output)
                 if cancel is not None:
                     cancel.attach(run)
+                vfs = self.vfs
+                files_bytes = vfs.used_bytes
+                vfs.run_bytes_max = files_bytes + (run.limits.memory_mb << 20)
                 try:
                     if tape is None:
                         return self._take_turn(request, guest, run, None, source)
@@ -173,6 +180,9 @@ class Session:
                         return self._take_turn(request, guest, run, tape)
                 finally:
                     self._run = None
+                    vfs.run_bytes_max = UNLIMITED
+                    if vfs.used_bytes != files_bytes:
+                        self._written_bytes = max(0, self._written_bytes + vfs.used_bytes - files_bytes)
         except RequestError as refused:
             return failure(refused.error, diagnostics=refused.more)
         except Stop as stop:
@@ -230,6 +240,7 @@ class Session:
     ) -> RunResult:
         calls, name, tools = Calls(self.registry, run), guest.image.name, self.registry.names()
         reported: list[bytes] = []
+        files_bytes = self.vfs.used_bytes
         answer = self._answer_guest(calls, run, reported, self._nest(request, run, calls, tape))
         error, status, outcome, code = None, None, Outcome(), request.code
         found: list[Diagnostic] = []
@@ -244,11 +255,14 @@ class Session:
             else:
                 listen = tape.listen(answer, lambda opcode, body, reply: calls.recall(body, reply) if opcode == _CALL else None)
                 guest.turn(tape.message(message), run, listen, tape.world(run, stdin, self._ahead_ns))
-            outcome = read_outcome(reported)
+            outcome = read_outcome(reported, calls.records)
             error = outcome.error or (first_error(outcome.diagnostics) if request.validate_only else None)
             if error is not None:
-                error = add_hint(trust_code(error, calls.records), request.language)
+                error = add_hint(error, request.language)
                 status = judge_status(error, outcome.ran and not request.validate_only)
+            written_bytes = self.vfs.used_bytes - files_bytes
+            if written_bytes > 0 and written_bytes + guest.grown_bytes > run.limits.memory_mb << 20:
+                error, status = exceed_memory().error, None
             if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
                 guest.undo()
             else:
@@ -262,14 +276,12 @@ class Session:
             outcome.exit_code = left.code & 255
         except Trap as trap:
             # A guest that has no way back to its turn reports first and traps then.
-            outcome = read_outcome(reported) if reported else outcome
-            error = trust_code(outcome.error or _describe_trap(trap), calls.records)
+            outcome = read_outcome(reported, calls.records) if reported else outcome
+            error = outcome.error or _describe_trap(trap)
         done = self._describe(guest, run, calls, outcome, found)
-        return (
-            RunResult(status=RunStatus.OK, result=outcome.result, **done)
-            if error is None
-            else failure(error, status=status, **done)
-        )
+        if error is None:
+            return done
+        return failure(error, status=status, **{name: getattr(done, name) for name in _KEPT})
 
     def _nest(self, request: RunRequest, run: Run, calls: Calls, tape: Tape | None) -> NestedPrograms:
         return NestedPrograms(
@@ -309,23 +321,25 @@ class Session:
 
         return answer
 
-    def _describe(self, guest: Guest, run: Run, calls: Calls, outcome: Outcome, found: list[Diagnostic]) -> dict[str, Any]:
-        """The fields of a result that a run has however it ended."""
-        return {
-            "stdout": run.output[0].decode("utf-8", "replace"),
-            "stderr": run.output[1].decode("utf-8", "replace"),
-            "external_calls": calls.records,
-            "metrics": Metrics(
+    def _describe(self, guest: Guest, run: Run, calls: Calls, outcome: Outcome, found: list[Diagnostic]) -> RunResult:
+        """The result of a run that did not fail."""
+        return RunResult(
+            status=RunStatus.OK,
+            result=outcome.result,
+            stdout=run.output[0].decode("utf-8", "replace"),
+            stderr=run.output[1].decode("utf-8", "replace"),
+            external_calls=calls.records,
+            metrics=Metrics(
                 duration_ms=run.elapsed_ns() // 1_000_000,
                 memory_peak_bytes=guest.own_bytes,
                 instructions=guest.fuel_used if self.metered else 0,
                 external_calls_count=run.calls_started,
                 cpu_ms=run.cpu_ns() // 1000 / 1000,
             ),
-            "diagnostics": [*found, *outcome.diagnostics, *_output_warning(run)],
-            "displays": outcome.displays,
-            "exit_code": outcome.exit_code,
-        }
+            diagnostics=[*found, *outcome.diagnostics, *_output_warning(run)],
+            displays=outcome.displays,
+            exit_code=outcome.exit_code,
+        )
 
     def _erase_module(self, body: bytes, run: Run) -> bytes:
         """A program imports a TypeScript file: erase its types too."""
@@ -341,8 +355,12 @@ class Session:
             return _encode({"error": {"code": "INVALID_ARGUMENT", "message": "a malformed message"}})
 
     def limits_of(self, request: RunRequest) -> SessionLimits:
-        """What a run of `request` may use."""
-        return lower(self.limits, request.limits, request.timeout_ms)
+        """What a run of `request` may use: of memory, what files that runs have written leave of it."""
+        limits = lower(self.limits, request.limits, request.timeout_ms)
+        if self._written_bytes < 1 << 20:
+            return limits
+        taken_mb = min(self._written_bytes, self.vfs.used_bytes) >> 20
+        return msgspec.structs.replace(limits, memory_mb=max(1, limits.memory_mb - taken_mb))
 
     @contextlib.contextmanager
     def files_held(self) -> Iterator[Vfs]:

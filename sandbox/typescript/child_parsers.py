@@ -22,8 +22,7 @@ from typing import Final, Protocol
 import msgspec
 
 from sandbox.confinement.child import CHECK_SECONDS, Check, Child, ChildDied, wait_on
-from sandbox.typescript.erase import Erased, erase
-from sandbox.wire import Diagnostic, Severity
+from sandbox.typescript.erase import Erased, erase, refuse
 
 HERE_BYTES_MAX: Final = 2048
 LARGE_BYTES: Final = 128 << 10
@@ -49,9 +48,7 @@ def erase_bounded(source: str, filename: str = "<run>", check: Check = wait_on) 
     answer = _parsers.ask(request, SECONDS + SECONDS_PER_MB * len(request) / 1e6, check)
     if answer is not None:
         return msgspec.msgpack.decode(answer, type=Erased)
-    message = "the source is too complex to be parsed"
-    refused = Diagnostic(severity=Severity.ERROR, code="SYNTAX_ERROR", message=message, hint="look for unclosed brackets")
-    return Erased(source, (refused,))
+    return refuse(source, "the source is too complex to be parsed", "look for unclosed brackets")
 
 
 def prepare(source: str) -> None:

@@ -37,10 +37,10 @@ def erase(source: str, filename: str = "<run>") -> Erased:
     try:
         text = source.encode("utf-8")
     except UnicodeEncodeError as error:
-        message = "the source is not valid Unicode: it has half of a surrogate pair"
-        return _refuse(source, "SYNTAX_ERROR", message, _place(source, error.start))
+        place = Span(source.count("\n", 0, error.start) + 1, error.start - source.rfind("\n", 0, error.start))
+        return refuse(source, "the source is not valid Unicode: it has half of a surrogate pair", span=place)
     if len(text) > MAX_SOURCE_BYTES:
-        return _refuse(source, "SYNTAX_ERROR", f"the source is larger than {MAX_SOURCE_BYTES} bytes", None)
+        return refuse(source, f"the source is larger than {MAX_SOURCE_BYTES} bytes")
     tree = read(text)
     eraser = Eraser(text)
     eraser.walk(tree)
@@ -73,10 +73,6 @@ def _apply(source: str, text: bytes, blanks: list[Blank]) -> str:
     return "".join(pieces)
 
 
-def _place(source: str, index: int) -> Span:
-    line = source.count("\n", 0, index) + 1
-    return Span(line=line, column=index - source.rfind("\n", 0, index))
-
-
-def _refuse(source: str, code: str, message: str, span: Span | None) -> Erased:
-    return Erased(source, (Diagnostic(severity=Severity.ERROR, code=code, message=message, span=span),))
+def refuse(source: str, message: str, hint: str | None = None, span: Span | None = None) -> Erased:
+    found = Diagnostic(severity=Severity.ERROR, code="SYNTAX_ERROR", message=message, hint=hint, span=span)
+    return Erased(source, (found,))

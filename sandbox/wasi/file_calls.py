@@ -13,15 +13,10 @@ from sandbox.filesystem.descriptors import (
     DEVICE,
     FILE,
     FOLDER,
-    RIGHT_ALLOCATE,
-    RIGHT_FILESTAT_SET_SIZE,
-    RIGHT_READ,
-    RIGHT_READDIR,
-    RIGHT_SEEK,
-    RIGHT_WRITE,
     STREAM,
     Descriptor,
     DescriptorTable,
+    Right,
 )
 from sandbox.filesystem.errnos import (
     EBADF,
@@ -76,7 +71,7 @@ class FileCalls:
     @answering
     def fd_read(self, fd: int, iovs: int, iovs_len: int, nread: int) -> int:
         descriptor = self.table.entries.get(fd)
-        if descriptor is None or not descriptor.rights & RIGHT_READ:
+        if descriptor is None or not descriptor.rights & Right.READ:
             return EBADF if descriptor is None or descriptor.kind != FOLDER else EISDIR
         offset = descriptor.offset
         count = self._read(descriptor, iovs & U32, iovs_len & U32, offset)
@@ -86,14 +81,14 @@ class FileCalls:
 
     @answering
     def fd_pread(self, fd: int, iovs: int, iovs_len: int, offset: int, nread: int) -> int:
-        descriptor = self._find_positioned(fd, RIGHT_READ, offset)
+        descriptor = self._find_positioned(fd, Right.READ, offset)
         self.memory.put_u32(nread & U32, self._read(descriptor, iovs & U32, iovs_len & U32, offset & U64))
         return SUCCESS
 
     @answering
     def fd_write(self, fd: int, iovs: int, iovs_len: int, nwritten: int) -> int:
         descriptor = self.table.entries.get(fd)
-        if descriptor is None or not descriptor.rights & RIGHT_WRITE:
+        if descriptor is None or not descriptor.rights & Right.WRITE:
             return EBADF
         if descriptor.kind == STREAM:
             data = bytes(self._gather(iovs & U32, iovs_len & U32, STREAM_BYTES_MAX))
@@ -112,14 +107,14 @@ class FileCalls:
 
     @answering
     def fd_pwrite(self, fd: int, iovs: int, iovs_len: int, offset: int, nwritten: int) -> int:
-        descriptor = self._find_positioned(fd, RIGHT_WRITE, offset)
+        descriptor = self._find_positioned(fd, Right.WRITE, offset)
         self.memory.put_u32(nwritten & U32, self._write(descriptor, iovs & U32, iovs_len & U32, offset & U64))
         return SUCCESS
 
     @answering
     def fd_seek(self, fd: int, offset: int, whence: int, out: int) -> int:
         descriptor = self._descriptor(fd)
-        if not descriptor.rights & RIGHT_SEEK:
+        if not descriptor.rights & (Right.SEEK | Right.TELL if whence == 1 and offset == 0 else Right.SEEK):
             return ESPIPE if descriptor.kind == STREAM else EBADF if descriptor.kind == FOLDER else ENOTCAPABLE
         if descriptor.kind == DEVICE:
             base = offset = 0
@@ -160,7 +155,7 @@ class FileCalls:
 
     @answering
     def fd_fdstat_set_flags(self, fd: int, flags: int) -> int:
-        descriptor = self._descriptor(fd)
+        descriptor = self._descriptor(fd, Right.SET_FLAGS)
         if flags & ~FLAGS_ALL:
             return EINVAL
         descriptor.flags = flags
@@ -183,7 +178,7 @@ class FileCalls:
 
     @answering
     def fd_filestat_get(self, fd: int, out: int) -> int:
-        descriptor = self._descriptor(fd)
+        descriptor = self._descriptor(fd, Right.FILESTAT_GET)
         if descriptor.ino:
             self.put_filestat(out, descriptor.ino, self.vfs.node(descriptor.ino))
         else:
@@ -193,7 +188,7 @@ class FileCalls:
     @answering
     def fd_filestat_set_size(self, fd: int, size: int) -> int:
         descriptor = self._descriptor(fd)
-        if descriptor.kind != FILE or not descriptor.rights & RIGHT_FILESTAT_SET_SIZE:
+        if descriptor.kind != FILE or not descriptor.rights & Right.SET_SIZE:
             return EINVAL if descriptor.kind != FOLDER else EBADF
         if size & U64 > OFFSET_MAX:
             return EINVAL
@@ -205,7 +200,7 @@ class FileCalls:
         descriptor = self._descriptor(fd)
         if descriptor.kind != FILE:
             return ESPIPE if descriptor.kind == STREAM else EBADF
-        if not descriptor.rights & RIGHT_ALLOCATE:
+        if not descriptor.rights & Right.ALLOCATE:
             return EBADF
         offset, length = offset & U64, length & U64
         if length == 0 or offset > OFFSET_MAX or length > OFFSET_MAX:
@@ -225,7 +220,7 @@ class FileCalls:
 
     @answering
     def fd_filestat_set_times(self, fd: int, atime_ns: int, mtime_ns: int, flags: int) -> int:
-        descriptor = self._descriptor(fd)
+        descriptor = self._descriptor(fd, Right.SET_TIMES)
         times = self.chosen_times(atime_ns, mtime_ns, flags)
         if descriptor.ino:
             self.vfs.set_times(descriptor.ino, *times)
@@ -233,7 +228,7 @@ class FileCalls:
 
     @answering
     def fd_advise(self, fd: int, offset: int, length: int, advice: int) -> int:
-        descriptor = self._descriptor(fd)
+        descriptor = self._descriptor(fd, Right.ADVISE)
         if descriptor.kind == STREAM:
             return ESPIPE
         if descriptor.kind == FOLDER:
@@ -242,12 +237,12 @@ class FileCalls:
 
     @answering
     def fd_sync(self, fd: int) -> int:
-        self._descriptor(fd)
+        self._descriptor(fd, Right.SYNC)
         return SUCCESS
 
     @answering
     def fd_datasync(self, fd: int) -> int:
-        self._descriptor(fd)
+        self._descriptor(fd, Right.DATASYNC)
         return SUCCESS
 
     @answering
@@ -274,7 +269,7 @@ class FileCalls:
         descriptor = self._descriptor(fd)
         if descriptor.kind != FOLDER:
             return ENOTDIR
-        if not descriptor.rights & RIGHT_READDIR:
+        if not descriptor.rights & Right.READDIR:
             return ENOTCAPABLE
         self.vfs.arrive()
         node = self.vfs.node(descriptor.ino)
@@ -307,17 +302,20 @@ class FileCalls:
     def _find_positioned(self, fd: int, right: int, offset: int) -> Descriptor:
         descriptor = self._descriptor(fd)
         if not descriptor.rights & right:
-            raise VfsError(EISDIR if descriptor.kind == FOLDER and right == RIGHT_READ else EBADF)
+            raise VfsError(EISDIR if descriptor.kind == FOLDER and right == Right.READ else EBADF)
         if descriptor.kind == STREAM:
             raise VfsError(ESPIPE)
         if offset & U64 > OFFSET_MAX:
             raise VfsError(EINVAL)
         return descriptor
 
-    def _descriptor(self, fd: int) -> Descriptor:
+    def _descriptor(self, fd: int, right: int = 0) -> Descriptor:
+        """THREAT[TM-ISO-RIGHTS]: every call names the right that it needs, here or where the errno is POSIX's."""
         descriptor = self.table.entries.get(fd)
         if descriptor is None:
             raise VfsError(EBADF)
+        if right & ~descriptor.rights:
+            raise VfsError(ENOTCAPABLE)
         return descriptor
 
     def _vectors(self, iovs: int, count: int, most: int) -> list[tuple[int, int]]:

@@ -12,13 +12,10 @@ from sandbox.filesystem.descriptors import (
     DEVICE,
     FILE,
     FOLDER,
-    RIGHT_READ,
-    RIGHT_WRITE,
     RIGHTS_FILE,
     RIGHTS_FOLDER,
-    RIGHTS_READING,
-    RIGHTS_WRITING,
     Descriptor,
+    Right,
     stream,
 )
 from sandbox.filesystem.errnos import (
@@ -29,6 +26,7 @@ from sandbox.filesystem.errnos import (
     ELOOP,
     EMFILE,
     ENAMETOOLONG,
+    ENOTCAPABLE,
     ENOTDIR,
     SUCCESS,
     VfsError,
@@ -53,12 +51,13 @@ _STREAM_NUMBERS = {"stdin": 0, "stdout": 1, "stderr": 2}
 class PathCalls(FileCalls):
     """`path_*` over the same guest."""
 
-    def _folder(self, fd: int) -> int:
+    def _folder(self, fd: int, right: int) -> int:
+        """The directory that a path starts from, for a call that needs `right` there."""
         descriptor = self.table.entries.get(fd)
-        if descriptor is None:
-            raise VfsError(EBADF)
-        if descriptor.kind != FOLDER:
-            raise VfsError(ENOTDIR)
+        if descriptor is None or descriptor.kind != FOLDER:
+            raise VfsError(EBADF if descriptor is None else ENOTDIR)
+        if right & ~descriptor.rights:
+            raise VfsError(ENOTCAPABLE)
         return descriptor.ino
 
     def _path(self, address: int, length: int) -> str:
@@ -69,7 +68,8 @@ class PathCalls(FileCalls):
 
     @answering
     def path_filestat_get(self, fd: int, flags: int, path: int, path_len: int, out: int) -> int:
-        ino = self.vfs.lookup(self._folder(fd), self._path(path, path_len), bool(flags & LOOKUP_FOLLOW))
+        start = self._folder(fd, Right.PATH_FILESTAT_GET)
+        ino = self.vfs.lookup(start, self._path(path, path_len), bool(flags & LOOKUP_FOLLOW))
         self.put_filestat(out, ino, self.vfs.nodes[ino])
         return SUCCESS
 
@@ -77,7 +77,8 @@ class PathCalls(FileCalls):
     def path_filestat_set_times(
         self, fd: int, flags: int, path: int, path_len: int, atime_ns: int, mtime_ns: int, which: int
     ) -> int:
-        ino = self.vfs.lookup(self._folder(fd), self._path(path, path_len), bool(flags & LOOKUP_FOLLOW))
+        start = self._folder(fd, Right.PATH_SET_TIMES)
+        ino = self.vfs.lookup(start, self._path(path, path_len), bool(flags & LOOKUP_FOLLOW))
         self.vfs.set_times(ino, *self.chosen_times(atime_ns, mtime_ns, which))
         return SUCCESS
 
@@ -95,15 +96,21 @@ class PathCalls(FileCalls):
         out: int,
     ) -> int:
         self.memory.view(out & U32, 4)
-        start = self._folder(fd)
+        needed = Right.CREATE_FILE * bool(oflags & OPEN_CREATE) | Right.PATH_SET_SIZE * bool(oflags & OPEN_TRUNCATE)
+        start = self._folder(fd, Right.OPEN | needed)
+        allowed = self.table.entries[fd].inheriting
+        if rights & (Right.READ | Right.WRITE) & ~allowed:
+            return ENOTCAPABLE
         name = self._path(path, path_len)
         if len(self.table.entries) >= DESCRIPTORS_MAX:
             return EMFILE
         if flags & ~FLAGS_ALL or oflags & ~15:
             return EINVAL
-        ino = self._find_or_create(start, name, bool(dirflags & LOOKUP_FOLLOW), oflags, bool(rights & RIGHT_WRITE))
-        opened = self._describe(ino, self.vfs.nodes[ino], rights, flags)
-        opened.inheriting = inheriting & self.table.entries[fd].inheriting if opened.kind == FOLDER else 0
+        ino = self._find_or_create(start, name, bool(dirflags & LOOKUP_FOLLOW), oflags, bool(rights & Right.WRITE))
+        opened = self._describe(ino, self.vfs.nodes[ino], flags)
+        # C libraries ask for the right to sync data only with that to write, and POSIX needs none.
+        opened.rights &= (rights | (Right.DATASYNC if rights & Right.SYNC else 0)) & allowed
+        opened.inheriting = inheriting & allowed if opened.kind == FOLDER else 0
         self.memory.put_u32(out & U32, self.table.install(self.vfs, opened))
         return SUCCESS
 
@@ -128,6 +135,8 @@ class PathCalls(FileCalls):
         if oflags & OPEN_DIRECTORY:
             if not isinstance(node, Directory):
                 raise VfsError(ENOTDIR, name)
+            if writing:
+                raise VfsError(EISDIR, name)
             return ino
         if isinstance(node, Directory) and oflags & OPEN_CREATE:
             raise VfsError(EISDIR, name)
@@ -137,33 +146,29 @@ class PathCalls(FileCalls):
             vfs.truncate(ino, 0)
         return ino
 
-    def _describe(self, ino: int, node: Node, rights: int, flags: int) -> Descriptor:
-        """A descriptor for the node. Reading and writing are granted as asked for, whatever else the kind allows always."""
+    def _describe(self, ino: int, node: Node, flags: int) -> Descriptor:
+        """A descriptor for the node with every right that its kind can have."""
         if isinstance(node, Directory):
             return Descriptor(FOLDER, ino, RIGHTS_FOLDER, 0, flags)
         if isinstance(node, Device) and node.device in _STREAM_NUMBERS:
             return stream(_STREAM_NUMBERS[node.device])
-        granted = RIGHTS_FILE
-        if rights & RIGHT_READ:
-            granted |= RIGHTS_READING
-        if rights & RIGHT_WRITE:
-            granted |= RIGHTS_WRITING
-        return Descriptor(DEVICE if isinstance(node, Device) else FILE, ino, granted, 0, flags)
+        return Descriptor(DEVICE if isinstance(node, Device) else FILE, ino, RIGHTS_FILE, 0, flags)
 
     @answering
     def path_create_directory(self, fd: int, path: int, path_len: int) -> int:
-        self.vfs.make_directory(self._folder(fd), self._path(path, path_len))
+        self.vfs.make_directory(self._folder(fd, Right.CREATE_DIRECTORY), self._path(path, path_len))
         return SUCCESS
 
     @answering
     def path_link(self, old_fd: int, flags: int, old_path: int, old_len: int, new_fd: int, new_path: int, new_len: int) -> int:
         old, new = self._path(old_path, old_len), self._path(new_path, new_len)
-        self.vfs.link(self._folder(old_fd), old, bool(flags & LOOKUP_FOLLOW), self._folder(new_fd), new)
+        source, target = self._folder(old_fd, Right.LINK_SOURCE), self._folder(new_fd, Right.LINK_TARGET)
+        self.vfs.link(source, old, bool(flags & LOOKUP_FOLLOW), target, new)
         return SUCCESS
 
     @answering
     def path_readlink(self, fd: int, path: int, path_len: int, out: int, length: int, used: int) -> int:
-        node = self.vfs.nodes[self.vfs.lookup(self._folder(fd), self._path(path, path_len), False)]
+        node = self.vfs.nodes[self.vfs.lookup(self._folder(fd, Right.READLINK), self._path(path, path_len), False)]
         if not isinstance(node, Symlink):
             return EINVAL
         target = node.target.encode("utf-8")[: length & U32]
@@ -173,21 +178,21 @@ class PathCalls(FileCalls):
 
     @answering
     def path_remove_directory(self, fd: int, path: int, path_len: int) -> int:
-        self.vfs.remove_directory(self._folder(fd), self._path(path, path_len))
+        self.vfs.remove_directory(self._folder(fd, Right.REMOVE_DIRECTORY), self._path(path, path_len))
         return SUCCESS
 
     @answering
     def path_rename(self, old_fd: int, old_path: int, old_len: int, new_fd: int, new_path: int, new_len: int) -> int:
         old, new = self._path(old_path, old_len), self._path(new_path, new_len)
-        self.vfs.rename_at(self._folder(old_fd), old, self._folder(new_fd), new)
+        self.vfs.rename_at(self._folder(old_fd, Right.RENAME_SOURCE), old, self._folder(new_fd, Right.RENAME_TARGET), new)
         return SUCCESS
 
     @answering
     def path_symlink(self, old_path: int, old_len: int, fd: int, new_path: int, new_len: int) -> int:
-        self.vfs.make_symlink(self._path(old_path, old_len), self._folder(fd), self._path(new_path, new_len))
+        self.vfs.make_symlink(self._path(old_path, old_len), self._folder(fd, Right.SYMLINK), self._path(new_path, new_len))
         return SUCCESS
 
     @answering
     def path_unlink_file(self, fd: int, path: int, path_len: int) -> int:
-        self.vfs.unlink(self._folder(fd), self._path(path, path_len))
+        self.vfs.unlink(self._folder(fd, Right.UNLINK_FILE), self._path(path, path_len))
         return SUCCESS

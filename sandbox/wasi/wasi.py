@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sandbox.filesystem.descriptors import FILE, FOLDER, RIGHT_READ, RIGHT_WRITE
-from sandbox.filesystem.errnos import EBADF, EINVAL, ENOTSOCK, ENOTSUP, SUCCESS
+from sandbox.filesystem.descriptors import FILE, FOLDER, Right
+from sandbox.filesystem.errnos import EBADF, EINVAL, ENOTCAPABLE, ENOTSOCK, ENOTSUP, SUCCESS
 from sandbox.wasi.abi import (
     CHUNK_BYTES_MAX,
     EVENT,
@@ -168,8 +168,10 @@ class Wasi(PathCalls):
         descriptor = self.table.entries.get(fd)
         if descriptor is None or descriptor.kind == FOLDER:
             return EBADF, 0
-        if not descriptor.rights & (RIGHT_READ if tag == _EVENT_READ else RIGHT_WRITE):
+        if not descriptor.rights & (Right.READ if tag == _EVENT_READ else Right.WRITE):
             return EBADF, 0
+        if not descriptor.rights & Right.POLL:
+            return ENOTCAPABLE, 0
         if tag == _EVENT_READ and descriptor.kind == FILE:
             return SUCCESS, max(0, self.vfs.node(descriptor.ino).size() - descriptor.offset)
         return SUCCESS, 1

@@ -129,7 +129,7 @@ class AsideOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """`memory_bytes` is the private memory of each live session's guests."""
+    """`memory_bytes` is what each live session takes: the private memory of its guests, and its files."""
 
     memory_bytes: dict[str, int]
     running: list[str]

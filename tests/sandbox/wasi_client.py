@@ -11,13 +11,19 @@ from collections.abc import Iterator
 import pytest
 
 from sandbox.engine.memory import MemoryFault
-from sandbox.filesystem.descriptors import DescriptorTable
+from sandbox.filesystem.descriptors import (
+    RIGHTS_ALL,
+    DescriptorTable,
+    Right,
+)
 from sandbox.filesystem.errnos import NAMES
 from sandbox.filesystem.vfs import Vfs
 from sandbox.wasi.wasi import Wasi
 
 CREATE, DIRECTORY, EXCLUSIVE, TRUNCATE = 1, 2, 4, 8
 READ, WRITE = 1 << 1, 1 << 6
+_BY_READ, _BY_WRITE = READ | Right.READDIR, WRITE | Right.DATASYNC | Right.ALLOCATE | Right.SET_SIZE
+_BY_MODE = _BY_READ | _BY_WRITE
 APPEND = 1
 ROOT_FD = 3
 _OUT, _PATH, _OTHER, _BUFFER = 64, 1024, 8192, 65536
@@ -126,7 +132,9 @@ class Client:
     def open(
         self, path: str | bytes, oflags: int = 0, rights: int = READ, flags: int = 0, follow: bool = True, at: int = ROOT_FD
     ) -> int:
-        self.call("path_open", at, int(follow), *self.put(path), oflags, rights, 0, flags, _OUT)
+        """As a C library does it: the mode decides about some rights, all others are asked for."""
+        asked = RIGHTS_ALL & ~_BY_MODE | (_BY_READ if rights & READ else 0) | (_BY_WRITE if rights & WRITE else 0)
+        self.call("path_open", at, int(follow), *self.put(path), oflags, asked, RIGHTS_ALL, flags, _OUT)
         return self.memory.u32(_OUT)
 
     def close(self, fd: int) -> None:

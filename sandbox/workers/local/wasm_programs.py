@@ -120,6 +120,7 @@ def _start(prepared: Prepared, vfs: Vfs, aside: Aside, run: Run, registry: Regis
     table = DescriptorTable.standard(vfs)
     wasi = Wasi(None, vfs, table, _World(run, aside))  # type: ignore[arg-type]  # the memory exists only after the instance
     functions: list[Callable[..., int]] = [_refuse, *(getattr(wasi, name) for name in SIGNATURES)]
+    vfs.run_bytes_max = vfs.used_bytes + (run.limits.memory_mb << 20)
     with sheltered(run.cancel):
         ticker.start(run)
         instance = None

@@ -68,6 +68,11 @@ class _Live:
         self.memory_bytes: dict[str, int] = {}
         self.cancel: SlotCancel | None = None
 
+    @property
+    def held_bytes(self) -> int:
+        """What its guests and its files take. THREAT[TM-LIM-FILES]: a tenant's quota is on both."""
+        return sum(self.memory_bytes.values()) + self.session.vfs.used_bytes
+
     def changes(self) -> FileChanges:
         """What happened to /workspace since this was last asked."""
         before, self.known = self.known, self.session.vfs.checkpoint()
@@ -341,7 +346,7 @@ class LocalWorker:
 
     async def status(self) -> Status:
         return Status(
-            memory_bytes={name: sum(live.memory_bytes.values()) for name, live in self._sessions.items()},
+            memory_bytes={name: live.held_bytes for name, live in self._sessions.items()},
             running=sorted({*self._resuming, *(name for name, live in self._sessions.items() if live.cancel is not None)}),
         )
 

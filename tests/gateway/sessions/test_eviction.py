@@ -50,6 +50,24 @@ def test_a_tenant_over_its_memory_has_its_resting_sessions_put_into_the_store() 
     asyncio.run(main())
 
 
+def test_tm_lim_files_tenant_over_its_memory_by_files_has_its_resting_sessions_put_into_the_store() -> None:
+    write = "f = open('/workspace/large', 'wb')\nfor _ in range(128): f.write(bytes(1 << 16))\nf.close()"
+
+    async def main() -> None:
+        async with housed() as house:
+            sessions = [await new(house) for _ in range(3)]
+            for session in sessions:
+                await run(house, session, write)
+            tenant = await house.sessions.tenant("acme")
+            assert await house.sessions.eviction.relieve(tenant) == 0
+            small = msgspec.structs.replace(tenant, quotas=msgspec.structs.replace(tenant.quotas, memory_mb=20))
+            assert await house.sessions.eviction.relieve(small) >= 1
+            for session in sessions:
+                assert await value(house, session, "import os; os.path.getsize('/workspace/large')") == 8 << 20
+
+    asyncio.run(main())
+
+
 def test_a_tenant_over_its_quota_does_not_keep_others_out_of_memory() -> None:
     async def main() -> None:
         async with housed() as house:

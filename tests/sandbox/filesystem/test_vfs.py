@@ -279,3 +279,16 @@ def test_times_come_from_the_clock_that_was_given() -> None:
     first = vfs.stat("f").mtime_ns
     vfs.write(vfs.stat("f").ino, 0, b"x")
     assert 100 <= first < vfs.stat("f").mtime_ns < 200
+
+
+def test_tm_iso_readonly_directory_above_a_read_only_file_is_not_moved() -> None:
+    vfs = Vfs()
+    vfs.write_file("policy/deep/allow.txt", b"fixed", readonly=True)
+    vfs.mkdir("other")
+    for old, new in (("policy", "p2"), ("policy", "other/policy"), ("policy/deep", "deep"), ("policy/deep", "/tmp/deep")):
+        with pytest.raises(VfsError, match="EPERM"):
+            vfs.rename(old, new)
+    assert vfs.read_file("policy/deep/allow.txt") == b"fixed"
+    vfs.set_readonly("policy/deep/allow.txt", False)
+    vfs.rename("policy", "p2")
+    assert vfs.read_file("p2/deep/allow.txt") == b"fixed"

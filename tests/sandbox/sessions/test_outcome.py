@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 import hatchway
+from sandbox.sessions.outcome import DIAGNOSTICS_MAX, TEXT_CHARS_MAX, read_outcome
 from sandbox.wire import Span
 from tests.conftest import NewBox
 from tests.sandbox.outcomes import code_of
@@ -32,7 +34,7 @@ ERRORS = [
     (PYTHON, "class E(Exception):\n    def __str__(self): return '\\ud800'\nraise E", "RUNTIME_ERROR", None),
     (PYTHON, "raise ExceptionGroup('a', [ValueError(1)])", "RUNTIME_ERROR", None),
     (PYTHON, "await 1", "RUNTIME_ERROR", None),
-    (PYTHON, "raise ToolError('MY_CODE', 'text')", "MY_CODE", None),
+    (PYTHON, "raise ToolError('MY_CODE', 'text')", "RUNTIME_ERROR", None),
     (PYTHON, "(" * 1000, "STACK_OVERFLOW", None),
     (JAVASCRIPT, "let x = 1;\n  null.y", "RUNTIME_ERROR", Span(2, 3)),
     (JAVASCRIPT, "let = ;", "SYNTAX_ERROR", None),
@@ -112,3 +114,27 @@ def test_native_stack_that_runs_out_is_not_said_to_be_a_limit(box: hatchway.Sand
     result = box.run("x = []\nfor _ in range(100000): x = [x]\ndel x")
     assert code_of(result) == "STACK_OVERFLOW" and result.error is not None
     assert result.error.hint is not None and "less deeply" in result.error.hint
+
+
+@pytest.mark.parametrize(
+    ("language", "program"),
+    [
+        (JAVASCRIPT, "throw new Error('x'.repeat(10 << 20))"),
+        (PYTHON, "raise ValueError('é' * (10 << 20))"),
+        (TYPESCRIPT, "throw new Error('\\u{1F600}'.repeat(1 << 20)) as never"),
+    ],
+)
+def test_tm_lim_text_error_of_megabytes_is_cut_and_costs_no_variable(new_box: NewBox, language: str, program: str) -> None:
+    box = new_box(limits={"memory_mb": 256, "wall_ms": 60_000, "cpu_ms": 60_000})
+    box.run("kept = 5", language=language)
+    result = box.run(program, language=language)
+    assert code_of(result) == "RUNTIME_ERROR" and result.error is not None
+    assert max(len(result.error.message), *(len(found.message) for found in result.diagnostics)) <= TEXT_CHARS_MAX
+    assert box.run("kept", language=language).result == 5
+
+
+def test_tm_lim_text_report_with_many_diagnostics_is_cut() -> None:
+    report = {"diagnostics": [{"message": "m" * 5000, "hint": "é" * 5000}] * 500}
+    outcome = read_outcome([msgspec.json.encode(report)], [])
+    assert len(outcome.diagnostics) == DIAGNOSTICS_MAX
+    assert all(len(found.message) == len(found.hint or "") == TEXT_CHARS_MAX for found in outcome.diagnostics)

@@ -261,3 +261,64 @@ def test_validate_only_tells_syntax_errors_and_runs_nothing(box: hatchway.Sandbo
         assert box.run("['ran' in globals(), 'given' in globals()]").result == [False, False]
     if language == JAVASCRIPT:
         assert box.run("[typeof ran, typeof given]", language=language).result == ["undefined", "undefined"]
+
+
+MB = 1 << 20
+FILLING = [
+    (PYTHON, "with open('/tmp/{name}', 'wb') as f:\n    for _ in range({mb}): f.write(bytes(1 << 20))"),
+    (JAVASCRIPT, "for (let i = 0; i < {mb}; i++) require('fs').appendFileSync('/tmp/{name}', Buffer.alloc(1 << 20)); null"),
+    (SHELL, "head -c $(({mb} << 20)) /dev/zero > /tmp/{name}"),
+]
+
+
+@pytest.mark.parametrize(("language", "fill"), FILLING)
+def test_tm_lim_files_files_are_charged_to_the_memory_limit_and_undone(new_box: NewBox, language: str, fill: str) -> None:
+    box = new_box(limits={"memory_mb": 32, "wall_ms": 60_000, "cpu_ms": 60_000})
+    result = box.run(fill.format(name="all", mb=40), language=language)
+    assert (code_of(result), result.status.value) == ("MEMORY_EXCEEDED", "resource_exhausted")
+    assert box.files.used_bytes == 0
+    assert box.run(fill.format(name="a", mb=12), language=language).ok
+    assert code_of(box.run(fill.format(name="b", mb=22), language=language)) == "MEMORY_EXCEEDED"
+    assert box.files.used_bytes == 12 * MB, "what earlier runs wrote counts, and stays"
+    assert box.run("rm /tmp/a", language=SHELL).ok
+    assert box.run(fill.format(name="b", mb=22), language=language).ok, "what is removed is given back"
+
+
+def test_tm_lim_files_memory_and_files_share_one_limit(new_box: NewBox) -> None:
+    box = new_box(limits={"memory_mb": 64, "wall_ms": 60_000})
+    assert box.run("x = bytearray(30 << 20)").ok
+    assert code_of(box.run(FILLING[0][1].format(name="a", mb=45))) == "MEMORY_EXCEEDED"
+    assert box.run(FILLING[0][1].format(name="a", mb=16)).ok
+    assert code_of(box.run("y = bytearray(30 << 20)")) == "MEMORY_EXCEEDED"
+    both = FILLING[0][1].format(name="b", mb=14) + "\ny = bytearray(14 << 20)"
+    assert code_of(box.run(both)) == "MEMORY_EXCEEDED"
+    assert box.files.used_bytes == 16 * MB and box.run("len(x)").result == 30 << 20
+
+
+def test_files_of_the_host_and_of_the_session_one_was_forked_from_are_free(new_box: NewBox) -> None:
+    box = new_box(limits={"memory_mb": 32, "wall_ms": 60_000})
+    box.files.write_file("given", bytes(40 * MB))
+    assert box.run(FILLING[0][1].format(name="a", mb=20)).ok
+    fork = box.fork()
+    assert fork.run(FILLING[0][1].format(name="b", mb=20)).ok
+    assert code_of(fork.run(FILLING[0][1].format(name="c", mb=20))) == "MEMORY_EXCEEDED"
+    assert box.run("open('/workspace/given', 'rb').read(5)\n1").result == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "move"),
+    [
+        (PYTHON, "import os\nos.rename('/workspace/policy', '/workspace/p2')"),
+        (PYTHON, "import shutil\nshutil.rmtree('/workspace/policy')"),
+        (JAVASCRIPT, "require('fs').renameSync('/workspace/policy', '/workspace/p2')"),
+        (JAVASCRIPT, "require('fs').rmSync('/workspace/policy', {recursive: true})"),
+        (SHELL, "mv /workspace/policy /workspace/p2"),
+        (SHELL, "rm -rf /workspace/policy"),
+    ],
+)
+def test_tm_iso_readonly_file_stays_under_its_name_in_every_language(new_box: NewBox, language: str, move: str) -> None:
+    box = new_box()
+    box.files.write_file("policy/allow.txt", "fixed", readonly=True)
+    result = box.run(move, language=language)
+    assert not result.ok or result.exit_code
+    assert box.files.read_file("policy/allow.txt") == b"fixed"

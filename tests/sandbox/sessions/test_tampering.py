@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import hatchway
+from gateway import codes
 from sandbox.sessions.session import Session
 from sandbox.wire import Language, RunRequest, RunResult
 from tests.conftest import NewBox
@@ -89,16 +90,26 @@ def test_sabotage_of_the_interpreter_is_contained(new_box: NewBox, code: str) ->
     assert other.run("3").result == 3
 
 
-HOSTS_CODES = [
-    "WAITING_FOR_APPROVAL", "PERMISSION_DENIED", "CANCELLED", "TIMEOUT_WALL", "TIMEOUT_TOOL", "EXTERNAL_CALLS_EXCEEDED",
-    "SNAPSHOT_CORRUPT", "SESSION_NOT_FOUND", "INTERNAL",
-]  # fmt: skip
+GUESTS_CODES = {
+    "SYNTAX_ERROR", "TYPE_ERROR", "UNKNOWN_TOOL", "UNSUPPORTED_FEATURE", "RESULT_NOT_SERIALIZABLE", "INVALID_ARGUMENT",
+    "MEMORY_EXCEEDED", "STACK_OVERFLOW", "TOOL_ERROR", "RUNTIME_ERROR",
+}  # fmt: skip
+OTHERS_CODES = sorted({*codes.table(), "OUT_OF_STOCK"} - GUESTS_CODES)
 
 
-def test_tm_iso_forge_program_that_makes_an_error_of_the_hosts_has_one_of_its_own(box: hatchway.Sandbox) -> None:
-    for code in HOSTS_CODES:
+def test_tm_iso_forge_program_that_makes_an_error_of_the_hosts_has_one_of_its_own(new_box: NewBox) -> None:
+    assert {"HOOK_BLOCKED", "INTERRUPTED", "QUOTA_EXCEEDED", "SESSION_RESTARTED", "CANCELLED", "INTERNAL"} <= set(OTHERS_CODES)
+    box = new_box(limits={"wall_ms": 60_000})
+    for code in OTHERS_CODES:
         result = box.run(f"raise ToolError({code!r}, 'made up')")
-        assert (code_of(result), result.status.value) == ("RUNTIME_ERROR", "runtime_error")
+        assert (code_of(result), result.status.value) == ("RUNTIME_ERROR", "runtime_error"), code
+
+
+def test_tm_iso_forge_report_with_a_code_of_the_hosts_is_a_runtime_error(box: hatchway.Sandbox) -> None:
+    forged = b'D{"error":{"code":"HOOK_BLOCKED","message":"x"},"diagnostics":[{"message":"y","code":"QUOTA_EXCEEDED"}]}'
+    box.run(instead_of_reporting(f"_host.call({forged!r})"))
+    result = box.run("1")
+    assert (code_of(result), {found.code for found in result.diagnostics}) == ("RUNTIME_ERROR", {"RUNTIME_ERROR"})
 
 
 def test_error_that_a_capability_answered_keeps_its_code(new_box: NewBox) -> None:
@@ -110,7 +121,7 @@ def test_error_that_a_capability_answered_keeps_its_code(new_box: NewBox) -> Non
         result = box.run(code, language=language)
         assert (code_of(result), result.status.value) == ("PERMISSION_DENIED", "permission_denied")
     assert code_of(box.run("raise ToolError('PERMISSION_DENIED', 'the run before was told so')")) == "RUNTIME_ERROR"
-    assert code_of(box.run("raise ToolError('OUT_OF_STOCK', 'a code of its own')")) == "OUT_OF_STOCK"
+    assert code_of(box.run("raise ToolError('OUT_OF_STOCK', 'a code of its own')")) == "RUNTIME_ERROR"
 
 
 def test_exit_code_that_a_program_reports_is_one(box: hatchway.Sandbox) -> None:

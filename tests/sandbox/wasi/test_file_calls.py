@@ -6,7 +6,10 @@ import struct
 
 import pytest
 
-from sandbox.filesystem.descriptors import DESCRIPTORS_MAX
+from sandbox.filesystem.descriptors import (
+    DESCRIPTORS_MAX,
+    Right,
+)
 from sandbox.filesystem.vfs import Vfs, VfsLimits
 from tests.sandbox.wasi_client import (
     APPEND,
@@ -62,17 +65,23 @@ def test_a_standard_number_may_come_to_mean_a_file(guest: Client) -> None:
     assert guest.host.written[1] == b"" and guest.read_file("workspace/f") == b"file456789"
 
 
-def test_the_preopened_root_cannot_be_closed(guest: Client) -> None:
+def test_the_preopened_root_can_be_closed_unless_it_is_kept(guest: Client) -> None:
     guest.call("fd_prestat_get", ROOT_FD, OUT)
     assert (guest.memory.u32(OUT), guest.memory.u32(OUT + 4)) == (0, 1)
     guest.call("fd_prestat_dir_name", ROOT_FD, OUT, 1)
     assert guest.memory.read(OUT, 1) == b"/"
     assert refused(guest, "fd_prestat_dir_name", ROOT_FD, OUT, 0) == "ENAMETOOLONG"
     assert refused(guest, "fd_prestat_get", 4, OUT) == "EBADF"
-    assert refused(guest, "fd_close", ROOT_FD) == "ENOTSUP"
     fd = guest.open("workspace/f")
+    guest.wasi.table.keeps_preopens = True
+    assert refused(guest, "fd_close", ROOT_FD) == "ENOTSUP"
     assert refused(guest, "fd_renumber", ROOT_FD, fd) == "ENOTSUP"
     assert refused(guest, "fd_renumber", fd, ROOT_FD) == "ENOTSUP"
+    guest.wasi.table.keeps_preopens = False
+    guest.call("fd_renumber", fd, ROOT_FD)
+    assert guest.read(ROOT_FD, 2) == b"01" and refused(guest, "fd_prestat_get", ROOT_FD, OUT) == "EBADF"
+    guest.close(ROOT_FD)
+    assert refused(guest, "fd_fdstat_get", ROOT_FD, OUT) == "EBADF" and set(guest.vfs.opens) == set()
 
 
 def test_renumbering_moves_a_descriptor_and_closes_the_other(guest: Client) -> None:
@@ -328,3 +337,95 @@ def test_an_endless_device_gives_a_bounded_piece(guest: Client) -> None:
     guest.memory.write(1000, struct.pack("<II", BUFFER, 1 << 20) * 4)
     guest.call("fd_read", fd, 1000, 4, OUT)
     assert guest.memory.u32(OUT) == 65536
+
+
+def _path_calls(guest: Client) -> dict[int, tuple[str, tuple[int, ...]]]:
+    """A call for each right of a directory; all would succeed."""
+    link, f, new, folder = (guest.put(name, 1024 + 64 * n) for n, name in enumerate(("link", "f", "new", "d")))
+    at = FOLDER_FD
+    return {
+        Right.CREATE_DIRECTORY: ("path_create_directory", (at, *new)),
+        Right.CREATE_FILE: ("path_open", (at, 0, *new, CREATE, READ, 0, 0, OUT)),
+        Right.LINK_SOURCE: ("path_link", (at, 0, *f, ROOT_FD, *guest.put("workspace/g", 3072))),
+        Right.LINK_TARGET: ("path_link", (ROOT_FD, 0, *guest.put("workspace/f", 2048), at, *new)),
+        Right.OPEN: ("path_open", (at, 0, *f, 0, READ, 0, 0, OUT)),
+        Right.READDIR: ("fd_readdir", (at, BUFFER, 64, 0, OUT)),
+        Right.READLINK: ("path_readlink", (at, *link, BUFFER, 64, OUT)),
+        Right.RENAME_SOURCE: ("path_rename", (at, *f, ROOT_FD, *guest.put("workspace/g", 3072))),
+        Right.RENAME_TARGET: ("path_rename", (ROOT_FD, *guest.put("workspace/f", 2048), at, *new)),
+        Right.PATH_FILESTAT_GET: ("path_filestat_get", (at, 0, *f, OUT)),
+        Right.PATH_SET_SIZE: ("path_open", (at, 0, *f, TRUNCATE, READ, 0, 0, OUT)),
+        Right.PATH_SET_TIMES: ("path_filestat_set_times", (at, 0, *f, 1, 1, 5)),
+        Right.SYMLINK: ("path_symlink", (*f, at, *new)),
+        Right.REMOVE_DIRECTORY: ("path_remove_directory", (at, *folder)),
+        Right.UNLINK_FILE: ("path_unlink_file", (at, *f)),
+    }
+
+
+_FILE_CALLS: dict[int, tuple[str, tuple[int, ...]]] = {
+    Right.DATASYNC: ("fd_datasync", ()),
+    READ: ("fd_read", (OUT, 0, OUT)),
+    Right.SEEK: ("fd_seek", (1, 0, OUT)),
+    Right.SET_FLAGS: ("fd_fdstat_set_flags", (APPEND,)),
+    Right.SYNC: ("fd_sync", ()),
+    Right.SEEK | Right.TELL: ("fd_tell", (OUT,)),
+    WRITE: ("fd_write", (OUT, 0, OUT)),
+    Right.ADVISE: ("fd_advise", (0, 0, 0)),
+    Right.ALLOCATE: ("fd_allocate", (0, 20)),
+    Right.FILESTAT_GET: ("fd_filestat_get", (OUT,)),
+    Right.SET_SIZE: ("fd_filestat_set_size", (3,)),
+    Right.SET_TIMES: ("fd_filestat_set_times", (1, 1, 5)),
+}
+FOLDER_FD = 4
+
+
+def _give_up(guest: Client, fd: int, right: int) -> None:
+    descriptor = guest.wasi.table.entries[fd]
+    guest.call("fd_fdstat_set_rights", fd, descriptor.rights & ~right, descriptor.inheriting)
+
+
+@pytest.mark.parametrize("right", _path_calls(furnished()))
+def test_tm_iso_rights_right_on_a_directory_that_was_given_up_is_gone(right: int) -> None:
+    for given_up in (False, True):
+        guest = furnished()
+        guest.vfs.mkdir("d/d")
+        guest.vfs.write_file("d/f", b"0123")
+        guest.vfs.symlink("f", "d/link")
+        assert guest.open("workspace/d", DIRECTORY) == FOLDER_FD
+        name, args = _path_calls(guest)[right]
+        if given_up:
+            _give_up(guest, FOLDER_FD, right)
+            assert refused(guest, name, *args) == "ENOTCAPABLE"
+        else:
+            guest.call(name, *args)
+
+
+@pytest.mark.parametrize("right", _FILE_CALLS)
+def test_tm_iso_rights_right_on_a_file_that_was_given_up_is_gone(guest: Client, right: int) -> None:
+    name, args = _FILE_CALLS[right]
+    fd = guest.open("workspace/f", 0, READ | WRITE)
+    guest.call(name, fd, *args)
+    _give_up(guest, fd, right)
+    posix = {READ: "EBADF", WRITE: "EBADF", Right.ALLOCATE: "EBADF", Right.SET_SIZE: "EINVAL"}
+    assert refused(guest, name, fd, *args) == posix.get(right, "ENOTCAPABLE")
+
+
+def test_tm_iso_rights_file_cannot_be_polled_without_the_right(guest: Client) -> None:
+    fd = guest.open("workspace/f")
+    guest.memory.write(BUFFER, struct.pack("<QB7xI28x", 7, 1, fd))
+    for given_up in (False, True):
+        if given_up:
+            _give_up(guest, fd, Right.POLL)
+        guest.call("poll_oneoff", BUFFER, BUFFER + 64, 1, OUT)
+        assert struct.unpack("<QH", guest.memory.read(BUFFER + 64, 10)) == (7, 76 if given_up else 0)
+
+
+def test_tm_iso_rights_what_is_opened_has_no_right_that_its_directory_does_not_pass_on(guest: Client) -> None:
+    folder = guest.open("workspace/d", DIRECTORY)
+    descriptor = guest.wasi.table.entries[folder]
+    guest.call("fd_fdstat_set_rights", folder, descriptor.rights, descriptor.inheriting & ~(WRITE | Right.SEEK))
+    guest.vfs.write_file("d/f", b"0123")
+    with pytest.raises(Refused, match="ENOTCAPABLE"):
+        guest.open("f", 0, READ | WRITE, at=folder)
+    fd = guest.open("f", 0, READ, at=folder)
+    assert guest.read(fd) == b"0123" and refused(guest, "fd_seek", fd, 1, 0, OUT) == "ENOTCAPABLE"

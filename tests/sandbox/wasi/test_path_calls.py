@@ -60,10 +60,13 @@ def test_opening_is_refused(guest: Client, path: str | bytes, oflags: int, right
         guest.open(path, oflags, rights)
 
 
-def test_a_directory_may_be_opened_with_every_right_when_asked_for_as_one(guest: Client) -> None:
-    fd = guest.open("workspace/d", DIRECTORY, -1)
+def test_a_directory_is_opened_for_reading_only(guest: Client) -> None:
+    fd = guest.open("workspace/d", DIRECTORY, READ)
     assert refused(guest, "fd_write", fd, OUT, 0, OUT) == "EBADF"
     assert refused(guest, "fd_read", fd, OUT, 0, OUT) == "EISDIR"
+    for rights in (WRITE, READ | WRITE, -1):
+        with pytest.raises(Refused, match="EISDIR"):
+            guest.open("workspace/d", DIRECTORY, rights)
 
 
 def test_a_read_only_file_refuses_every_way_to_change_it() -> None:

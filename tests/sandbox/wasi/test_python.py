@@ -69,6 +69,7 @@ def run_in(image: Image, vfs: Vfs, source: str) -> str:
     """What a program prints, in an interpreter of its own."""
     host = Machine()
     wasi = Wasi(None, vfs, DescriptorTable.standard(vfs), host)  # type: ignore[arg-type]  # the memory exists only after the instance
+    wasi.table.keeps_preopens = True
     functions: list[Callable[..., int]] = [lambda *_: -1, *(getattr(wasi, name) for name in SIGNATURES)]
     instance = Instance(image.prepared, Call(functions, lambda: None))
     wasi.memory = memory = GuestMemory(instance)

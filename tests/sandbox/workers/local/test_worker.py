@@ -189,3 +189,13 @@ def test_status_tells_memory_of_sessions(play: Play) -> None:
         assert (await worker.status()).memory_bytes["s"] > 8 << 20
 
     play(scene)
+
+
+def test_tm_lim_files_status_counts_files_so_that_a_tenants_quota_does(play: Play) -> None:
+    async def scene(worker: Worker) -> None:
+        await worker.open(opening())
+        before = (await worker.status()).memory_bytes["s"]
+        await value(worker, "f = open('/tmp/large', 'wb')\nfor _ in range(128): f.write(bytes(1 << 16))\nf.close()")
+        assert (await worker.status()).memory_bytes["s"] >= before + (8 << 20)
+
+    play(scene)
