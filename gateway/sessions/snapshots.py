@@ -11,6 +11,7 @@ seal is the first thing done with bytes from outside.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -45,7 +46,7 @@ from sandbox.engine.limits import MOST
 from sandbox.sessions.session import check_session_id
 from sandbox.snapshots import diff, snapshot_format
 from sandbox.wire import SessionLimits
-from sandbox.workers.interface import Frozen
+from sandbox.workers.interface import Frozen, WorkerLost
 
 FORKS_MAX: Final = 100
 FORK_BEGUN: Final = "fork_begun"
@@ -107,6 +108,9 @@ class Snapshots:
                 raise Conflict("SNAPSHOT_IN_USE", f"the session {needing} was started from it and still needs it", hint)
             audit = AppendAudit(at=self._clock_ms(), kind="snapshot.delete", actor=principal.name, subject=snapshot_id)
             await self._store.write(principal.tenant, [DeleteSnapshot(id=snapshot_id), audit])
+            for worker in {live.worker for live in self._sessions.lives.of(principal.tenant) if live.worker is not None}:
+                with contextlib.suppress(WorkerLost):
+                    await worker.forget(snapshot_id)
 
     async def _needing(self, found: Snapshot) -> str | None:
         """A session that would be opened from this snapshot."""

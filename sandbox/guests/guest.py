@@ -24,7 +24,7 @@ import msgspec
 
 from sandbox.engine import stacks
 from sandbox.engine.limits import MOST, Run, ticker
-from sandbox.engine.memory import PAGE_BYTES, WASM_PAGE_BYTES, DirtyPages, GuestMemory, MemoryFault, map_image, populate
+from sandbox.engine.memory import PAGE_BYTES, DirtyPages, GuestMemory, MemoryFault, grow_to, populate
 from sandbox.engine.signals import sheltered
 from sandbox.engine.wasmtime import Call, Instance, Trap
 from sandbox.errors import Stop
@@ -155,11 +155,11 @@ class Guest:
         wasi = self._wasi = Wasi(None, self.vfs, self._table, None)  # type: ignore[arg-type]  # both are set before any call
         self._limit_bytes = 0
         self._instance = Instance(self.image.prepared, Call(_Functions(self._function), self._find_overrun))
-        map_image(self._instance, self.image.descriptor, self.image.size_bytes)
+        self.image.map(self._instance)
         for name in _EXPORTS:
             self._instance.has(name)  # found now, when no run waits: guests are also started ahead of time
         self._memory = wasi.memory = GuestMemory(self._instance)
-        self._dirty = DirtyPages(self._memory, self.image.descriptor, self.image.size_bytes)
+        self._dirty = DirtyPages(self._memory, self.image.read, self.image.size_bytes)
 
     def _function(self, number: int) -> Callable[..., int]:
         """What answers the import with this number."""
@@ -297,9 +297,7 @@ class Guest:
 
     def _fill(self) -> None:
         """Put the saved pages over the image."""
-        grown_bytes = self._saved_bytes - self.image.size_bytes
-        if grown_bytes > 0:
-            self._instance.grow(grown_bytes // WASM_PAGE_BYTES)
+        grow_to(self._instance, self._saved_bytes)
         if self._packed is not None:
             spans = self._packed.spans()
             ranges = self._memory.make_room(spans)

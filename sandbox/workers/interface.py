@@ -151,7 +151,12 @@ class Worker(Protocol):
 
     async def is_open(self, session_id: str) -> bool: ...
 
-    async def is_known(self, template: str) -> bool: ...
+    async def is_known(self, template: str) -> bool:
+        """If so, the next `open` from it needs no packs."""
+        ...
+
+    async def forget(self, template: str) -> None:
+        """Let go of a template that was deleted; sessions that began with it go on."""
 
     async def sync(self, session_id: str, tree: Sequence[FileName], *, fetch: Fetch) -> None:
         """Make /workspace exactly `tree`; contents it lacks are fetched by digest."""

@@ -160,13 +160,16 @@ class LocalWorker:
             self._threads.do(before.session.close)
 
     async def ping(self) -> None:
-        pass
+        self._heaps.drop_templates()
 
     async def is_open(self, session_id: str) -> bool:
         return session_id in self._sessions
 
     async def is_known(self, template: str) -> bool:
         return self._heaps.has_template(template)
+
+    async def forget(self, template: str) -> None:
+        self._heaps.drop_templates(template)
 
     async def sync(self, session_id: str, tree: Sequence[FileName], *, fetch: Fetch) -> None:
         async with self._held(session_id) as live:

@@ -135,7 +135,10 @@ def test_a_snapshot_goes_when_its_sessions_have_heaps_of_their_own_and_they_go_o
             for session in (durable, idle):
                 await run(house, session, "x += 1; open('kept.txt', 'w').write('kept')")
             await house.persistence.evict(await house.sessions.find(ANN, idle))
+            worker = await house.service.workers.of(ANN.tenant)
+            assert await worker.is_known(template.id)
             await house.snapshots.delete(ANN, template.id)
+            assert not await worker.is_known(template.id), "its memory is given back"
             assert await value(house, idle, "x") == 42
         async with housed(store=store, keys=keys) as house:
             assert await value(house, durable, "x") == 42
