@@ -17,7 +17,7 @@ Does not know: languages, requests, results: a turn is bytes in, bytes out.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -49,6 +49,7 @@ _FULL_SHARE: Final = 0.75
 _LAST_BYTES: Final = 1 << 20
 """Of the memory allowed, what a turn leaves to the next ones, or an eighth of it, or half of what it finds: enough for a program
 that frees some, also after several have taken all they could get."""
+_PIECE_PAGES: Final = 255
 _LARGE_BYTES: Final = 16 << 20
 """Giving this much memory back takes milliseconds, for which no answer should wait."""
 _U32: Final = 0xFFFFFFFF
@@ -357,6 +358,18 @@ class Guest:
         """Memory charged to the session: what the guest has grown over its image."""
         self.prepare()
         return self._memory.size_bytes - self._free_bytes
+
+    def read_pages(self, numbers: Sequence[int]) -> Iterator[bytes]:
+        """What these pages hold, which are in order: neighbours in one piece, of a megabyte at most. One that goes on where the
+        piece before it ends begins with that one's last page."""
+        first = last = -1
+        for number in (*numbers, -1):
+            if first >= 0 and (number != last + 1 or last - first >= _PIECE_PAGES):
+                yield self._memory.read(first * PAGE_BYTES, (last + 1 - first) * PAGE_BYTES)
+                first = last if number == last + 1 else number
+            elif first < 0:
+                first = number
+            last = number
 
     def close(self) -> None:
         self._table.close_all(self.vfs)

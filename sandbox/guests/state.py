@@ -92,16 +92,27 @@ class PackedPages(Mapping[int, bytes]):
 
     def __getitem__(self, number: int) -> bytes:
         mask, position = self._places[number]
+        return self._put_together(number, mask, self._data()[position : position + _SIZES[mask]])
+
+    def stream(self) -> Iterator[tuple[int, bytes]]:
+        """All pages in order. THREAT[TM-SNAP-BOMB]: what they take together is never in memory at once."""
+        blocks = self._data.read(self._position, map(_SIZES.__getitem__, self._masks))
+        for number, mask, changed in zip(self._numbers, self._masks, blocks, strict=True):
+            yield number, self._put_together(number, mask, changed)
+
+    def _put_together(self, number: int, mask: int, changed: bytes | memoryview) -> bytes:
+        """A page, of its changed blocks and the image's others."""
         if mask == 0:
             return self._elsewhere[number]
         if mask == 0xFF:
-            return self._data()[position : position + PAGE_BYTES].tobytes()
+            return bytes(changed)
         start = number * PAGE_BYTES
         original = self._image.contents[start : start + PAGE_BYTES] if start < self._image.size_bytes else _ZEROS
         pieces: list[bytes | memoryview] = []
-        for changed, at, length in _RUNS[mask]:
-            if changed:
-                pieces.append(self._data()[position : position + length])
+        position = 0
+        for is_changed, at, length in _RUNS[mask]:
+            if is_changed:
+                pieces.append(changed[position : position + length])
                 position += length
             else:
                 pieces.append(original[at : at + length])
@@ -231,13 +242,18 @@ class GuestState:
     sums: Sums = field(default_factory=Sums, compare=False)
     """Of those of its pages that were saved before, also by an earlier state of the same guest."""
 
+    def written_numbers(self) -> list[int]:
+        """Of every page that may differ from the root image, in order."""
+        changed = self.image.changed if isinstance(self.image, FrozenImage) else frozenset()
+        return sorted(self.pages.keys() | changed)
+
     def written_pages(self) -> dict[int, bytes]:
         """Every page that may differ from the root image, in order."""
         image, pages = self.image, self.pages
         if not isinstance(image, FrozenImage):
             return {number: pages[number] for number in sorted(pages)}
         written = {}
-        for number in sorted(pages.keys() | image.changed):
+        for number in self.written_numbers():
             data = pages.get(number)
             written[number] = os.pread(image.descriptor, PAGE_BYTES, number * PAGE_BYTES) if data is None else data
         return written

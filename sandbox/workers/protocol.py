@@ -71,7 +71,7 @@ _LARGE: Final[dict[type, tuple[str, ...]]] = {
     RunOutcome: ("result", "changes", "frozen", "recording"),
     AsideOutcome: ("result", "changes"),
     **{
-        request: tuple(name for name in ("opening", "recording", "changes", "aside") if name in request.__struct_fields__)
+        request: tuple(name for name in ("opening", "recording", "changes", "aside", "pack") if name in request.__struct_fields__)
         for request, _ in VERBS.values()
     },
 }

@@ -19,16 +19,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from sandbox.encoding.sealing import corrupt
-from sandbox.engine.limits import MOST
+from sandbox.engine.limits import MOST, Cancel
 from sandbox.engine.memory import PAGE_BYTES
 from sandbox.errors import RequestError
 from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.guests.images import Images
 from sandbox.guests.state import SessionState
 from sandbox.snapshots import snapshot_format
+from sandbox.snapshots.diff import Description, describe
 from sandbox.snapshots.memory_pages import check_grown
 from sandbox.snapshots.snapshot_format import Manifest, Origin, Snapshot
-from sandbox.workers.interface import Frozen
+from sandbox.workers.interface import Facts, Frozen
 
 CHAIN_MAX: Final = 1000
 _MANIFESTS_MAX: Final = 64
@@ -87,6 +88,24 @@ class Heaps:
         self._remember(snapshot.id, snapshot.manifest)
         return snapshot_format.thaw(snapshot, files=files, store=self._images)
 
+    def verify(self, packed: bytes) -> Facts:
+        snapshot = snapshot_format.unpack(packed, memory_mb=MOST.memory_mb, store=self._images)
+        snapshot_format.verify(snapshot)
+        facts = snapshot.manifest
+        return Facts(
+            id=snapshot.id,
+            session_id=facts.session_id,
+            language=facts.language,
+            label=facts.label,
+            created_at=facts.created_at,
+        )
+
+    def describe(self, packed: bytes, cancel: Cancel) -> Description:
+        snapshot = snapshot_format.unpack(packed, memory_mb=MOST.memory_mb, store=self._images)
+        found = describe(snapshot, store=self._images, cancel=cancel)
+        cancel.check()
+        return found
+
     def has_template(self, name: str) -> bool:
         """Its use: the caller is about to start from it."""
         with self._lock:
@@ -99,7 +118,7 @@ class Heaps:
     def keep_template(self, name: str, state: SessionState) -> None:
         """The same state, made for many sessions. Its memory is shared, and charged to each of them all the same."""
         guests = {guest: frozen.share() for guest, frozen in state.guests.items()}
-        size_bytes = sum(len(one.image.changed) * PAGE_BYTES for one in guests.values()) + state.files.used_bytes
+        size_bytes = sum(len(one.written_numbers()) * PAGE_BYTES for one in guests.values()) + state.files.used_bytes
         shared = SessionState(state.language, state.files, 0, guests, state.metered)
         with self._lock:
             self._templates[name] = _Template(shared, size_bytes, time.monotonic())
