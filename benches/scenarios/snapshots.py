@@ -8,7 +8,7 @@ of a thousand bytes.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benches.harness import Bench, Contender, Promise, Scenario
 from benches.natives import spawn_python
@@ -95,6 +95,8 @@ def measure(bench: Bench) -> None:
     bench.interleave(*contenders, repetitions=bench.count(60, 15))
     for label, saving in savings.items():
         bench.record(f"{label}, size", [len(saving.blob) / 1e3], "kB")
+    if _INTEGERS in savings:
+        _measure_in_worker(bench)
     if bench.peers is not None and _INTEGERS in savings:
         saving = savings[_INTEGERS]
         restoring = _Restoring(saving, "len(x)", 100_000)
@@ -123,6 +125,43 @@ def measure(bench: Bench) -> None:
     bench.note(
         "pyeryx pickles variables: functions, classes and generators are lost; pydantic-monty keeps its own subset's values"
     )
+
+
+def _measure_in_worker(bench: Bench) -> None:
+    """A restore as the service makes it: what a worker keeps of each snapshot is the memory it changed."""
+    import asyncio
+
+    from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest
+    from sandbox.workers.interface import Opening
+    from sandbox.workers.local.worker import LocalWorker
+    from sandbox.workers.process_pool import own_memory_bytes
+
+    language, setup, *_ = _SESSIONS[_INTEGERS]
+    with asyncio.Runner() as loop:
+        worker, restored = LocalWorker(), 0
+
+        def open_session(name: str, **origin: Any) -> None:
+            opening = Opening(session_id=name, language=Language(language), limits=DEFAULT_LIMITS, **origin)
+            loop.run(worker.open(opening))
+
+        def restore() -> None:
+            nonlocal restored
+            restored += 1
+            open_session("restored", template=f"snapshot-{restored}", packs=[pack])
+
+        open_session("saved")
+        request = RunRequest(
+            session_id="saved", language=Language(language), code=setup, inputs={}, return_snapshot=False, validate_only=False
+        )
+        loop.run(worker.run(request))
+        pack = loop.run(worker.freeze("saved")).pack
+        restore()
+        before = own_memory_bytes(os.getpid())
+        for _ in range(8):
+            restore()
+        bench.record(f"{_INTEGERS}, memory of a restore in a worker", [(own_memory_bytes(os.getpid()) - before) / 8e6], "MB")
+        bench.interleave(Contender(f"{_INTEGERS}, restore in a worker", restore), repetitions=bench.count(40, 10))
+        loop.run(worker.aclose())
 
 
 def _small_beside(bench: Bench, savings: dict[str, _Saving]) -> None:

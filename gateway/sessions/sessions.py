@@ -325,6 +325,10 @@ class Sessions:
         """For what concerns the tenant, not one session."""
         return await self._policies.gate(await self.tenant(caller.tenant), caller=caller)
 
+    async def find_worker(self, tenant: str) -> Worker:
+        """For what concerns the tenant, not one session. Raises `WorkerLost`."""
+        return await self._workers.of(tenant)
+
     async def ensure_open(self, live: Live, origin: Origin | None = None) -> Worker:
         """Open it in its worker, from `origin` if it is being restored."""
         record = live.record

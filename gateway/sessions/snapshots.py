@@ -11,13 +11,15 @@ opening a seal is the first thing done with bytes from outside.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+import contextlib
+import weakref
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
-from gateway.errors import BadRequest, Conflict, GatewayError
+from gateway.errors import BadRequest, Conflict, GatewayError, Unavailable
 from gateway.ids import uuid7
 from gateway.policies.gate import Gate
 from gateway.records import Principal, Record, RegistryEntry, Session, Snapshot
@@ -41,12 +43,13 @@ from gateway.stores.pages import walk
 from gateway.stores.store import Store
 from gateway.stores.stored import PAGE_MAX, Page
 from gateway.stores.tables import KEPT
-from sandbox.engine.limits import MOST
 from sandbox.sessions.session import check_session_id
-from sandbox.snapshots import diff, snapshot_format
 from sandbox.wire import SessionLimits
+from sandbox.workers.interface import Worker, WorkerLost
 
 FORKS_MAX: Final = 100
+INSPECTIONS_MAX: Final = 2
+"""Snapshots of all tenants whose packs are in memory to be compared or imported."""
 FORK_BEGUN: Final = "fork_begun"
 """An entry that exists while the forks it names are written, one after the other; `gateway.lifecycle.crash_recovery` reads it."""
 
@@ -65,6 +68,8 @@ class Snapshots:
     _sessions: Sessions
     _seals: Seals
     _clock_ms: Callable[[], int]
+    _turns: weakref.WeakValueDictionary[str, asyncio.Lock] = field(default_factory=weakref.WeakValueDictionary)
+    _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(INSPECTIONS_MAX))
 
     async def take(self, principal: Principal, session_id: str, label: str = "", *, template: bool = False) -> Snapshot:
         """Save the session as it is now."""
@@ -106,6 +111,9 @@ class Snapshots:
                 raise Conflict("SNAPSHOT_IN_USE", f"the session {needing} was started from it and still needs it", hint)
             audit = AppendAudit(at=self._clock_ms(), kind="snapshot.delete", actor=principal.name, subject=snapshot_id)
             await self._store.write(principal.tenant, [DeleteSnapshot(id=snapshot_id), audit])
+            for worker in {live.worker for live in self._sessions.lives.of(principal.tenant) if live.worker is not None}:
+                with contextlib.suppress(WorkerLost):
+                    await worker.forget(snapshot_id)
 
     async def _needing(self, found: Snapshot) -> str | None:
         """A session that would be opened from this snapshot."""
@@ -126,30 +134,24 @@ class Snapshots:
 
     async def add(self, principal: Principal, blob: bytes, label: str = "") -> Snapshot:
         """Import a sealed snapshot. One that is damaged, or another tenant's, is refused before it is parsed."""
-        pack = await self._seals.open(principal.tenant, blob)
-
-        def verify() -> snapshot_format.Snapshot:
-            found = snapshot_format.unpack(pack, memory_mb=MOST.memory_mb)
-            snapshot_format.verify(found)
-            return found
-
-        found = await asyncio.to_thread(verify)
-        manifest = found.manifest
+        async with self._inspecting(principal.tenant) as worker:
+            pack = await self._seals.open(principal.tenant, blob)
+            found = await worker.verify(pack)
         gate = await self._sessions.tenant_gate(principal)
-        gate.require("snapshot.restore", {"bytes": len(pack), "age": max(0, self._clock_ms() - manifest.created_at)})
+        gate.require("snapshot.restore", {"bytes": len(pack), "age": max(0, self._clock_ms() - found.created_at)})
         known = await self._store.snapshot(principal.tenant, found.id)
         if known is not None:
             return known
         now = self._clock_ms()
         session = Session(
-            id=manifest.session_id,
+            id=found.session_id,
             tenant=principal.tenant,
-            language=manifest.language,
+            language=found.language,
             created_at=now,
             updated_at=now,
             last_used_at=now,
         )
-        return await self._store_pack(principal, session, found.id, pack, label or manifest.label, "saved")
+        return await self._store_pack(principal, session, found.id, pack, label or found.label, "saved")
 
     async def restore(
         self,
@@ -234,22 +236,21 @@ class Snapshots:
     async def diff(self, principal: Principal, old_id: str, new_id: str) -> Diff:
         """What changed from one snapshot to another: files, pages, variables. THREAT[TM-POL-DIFF]: of the files, those that the
         policy lets this caller read."""
-        old, new = await self._load(principal, old_id), await self._load(principal, new_id)
-        found = await asyncio.to_thread(diff.diff, old, new)
+        async with self._inspecting(principal.tenant) as worker:
+            for one in (old_id, new_id):
+                await worker.describe(one, await self._seals.open(principal.tenant, await self.export(principal, one)))
+            found = msgspec.convert(msgspec.to_builtins(await worker.compare(old_id, new_id)), Diff)
         gate = await self._sessions.tenant_gate(principal)
-        return Diff(
-            files=_show(_change(found.files), gate),
-            pages=found.pages,
-            variables={name: _change(change) for name, change in found.variables.items()},
-        )
+        return msgspec.structs.replace(found, files=_show(found.files, gate))
 
-    async def _load(self, principal: Principal, snapshot_id: str) -> snapshot_format.Snapshot:
-        pack = await self._seals.open(principal.tenant, await self.export(principal, snapshot_id))
-        return await asyncio.to_thread(snapshot_format.unpack, pack, memory_mb=MOST.memory_mb)
-
-
-def _change(change: diff.Change) -> dict[str, list[str]]:
-    return {"added": change.added, "removed": change.removed, "changed": change.changed}
+    @contextlib.asynccontextmanager
+    async def _inspecting(self, tenant: str) -> AsyncIterator[Worker]:
+        """THREAT[TM-SNAP-BOMB]: snapshots are unpacked in their tenant's worker only, one at a time; here are a few packs."""
+        async with self._turns.setdefault(tenant, asyncio.Lock()), self._places:
+            try:
+                yield await self._sessions.find_worker(tenant)
+            except WorkerLost as lost:
+                raise Unavailable("WORKER_LOST", str(lost), "try again") from None
 
 
 def _show(changes: dict[str, list[str]], gate: Gate) -> dict[str, list[str]]:

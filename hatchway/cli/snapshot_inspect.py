@@ -14,7 +14,7 @@ import msgspec
 from hatchway.cli.terminal import say, show_facts
 from sandbox.encoding.sealing import local_keys, open_seal
 from sandbox.engine.memory import PAGE_BYTES
-from sandbox.snapshots.file_tree import FileRecord, sizes_of_files
+from sandbox.snapshots.file_tree import FileRecord, name_nodes
 from sandbox.snapshots.history import History
 from sandbox.snapshots.recordings import Recording
 from sandbox.snapshots.snapshot_format import PURPOSE, Manifest, Pack, chunks_in, decode_manifest, decode_record, id_of, sizes_in
@@ -49,6 +49,7 @@ def read_saved_facts(history: History, name: str) -> dict[str, Any]:
 
 def _describe(manifest: Manifest, snapshot_id: str, stored: dict[str, int]) -> dict[str, Any]:
     files = [record for record in manifest.files.nodes if isinstance(record, FileRecord)]
+    named = name_nodes(manifest.files)
     guests = {
         name: {
             "pages": len(guest.pages) // 4,
@@ -72,7 +73,7 @@ def _describe(manifest: Manifest, snapshot_id: str, stored: dict[str, int]) -> d
         "capabilities": sorted(manifest.capabilities),
         "limits": msgspec.to_builtins(manifest.limits),
         "files": {"count": len(files), "bytes": sum(record.size for record in files)},
-        "largest files": _choose_largest(sizes_of_files(manifest.files)),
+        "largest files": _choose_largest({path: one.size for path, one in named.items() if isinstance(one, FileRecord)}),
         "guests": guests,
         "size": {**stored, **_measure_parts(manifest)},
     }

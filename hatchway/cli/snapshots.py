@@ -194,7 +194,7 @@ def _describe_verdict(recording: Recording, played: int, is_changed: bool) -> st
 
 
 def run_diff(options: argparse.Namespace) -> int:
-    found = dataclasses.asdict(diff(_find(options.old), _find(options.new)))
+    found = msgspec.to_builtins(diff(_find(options.old), _find(options.new)))
     if options.json:
         print(msgspec.json.encode(found).decode())
     else:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import bisect
 import functools
+import itertools
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from sandbox.encoding.sealing import corrupt
@@ -122,6 +123,21 @@ class Unpacked:
 
     def __call__(self) -> memoryview:
         return self._whole
+
+    def read(self, position: int, lengths: Iterable[int]) -> Iterator[bytes]:
+        """Pieces of these lengths from `position` on, with one frame of the data in memory at a time."""
+        starts = itertools.accumulate(self._sizes, initial=0)
+        buffer = bytearray()
+        frames = ((frame, start, start + size) for frame, start, size in zip(self._frames, starts, self._sizes, strict=False))
+        for length in lengths:
+            while len(buffer) < length:
+                frame, start, end = next(frames)
+                if end > position:
+                    piece = memoryview(bytearray(end - start))
+                    _decompress(frame, start, end, [(0, start, end - start)], piece, None)
+                    buffer += piece[max(0, position - start) :]
+            yield bytes(buffer[:length])
+            del buffer[:length]
 
     def put(self, spans: Sequence[Span], target: memoryview, owner: object = None) -> Callable[[], None]:
         """Begin to write spans, in the order of the data, to `target`. What is returned does the rest, and raises what is wrong

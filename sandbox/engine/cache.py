@@ -67,7 +67,17 @@ class Cache:
             with contextlib.suppress(FileExistsError):  # another process was first: its key is the key
                 os.link(fresh, path)
             fresh.unlink()
-        key = path.read_bytes()
+        try:
+            with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+                found, key = os.fstat(file.fileno()), file.read(33)
+        except OSError as error:
+            raise SetupError(f"the cache key {path} cannot be read: {error.strerror}") from None
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+            # THREAT[TM-ISO-CODE]: with the key anyone can seal native code, and may have done so: chmod heals nothing.
+            raise SetupError(
+                f"the cache key {path} is not private: others can read or change it, or it is theirs; "
+                f"delete {self.directory} to build everything again under a new key"
+            )
         if len(key) != 32:
             raise SetupError(f"the cache key {path} is damaged; delete {self.directory} to build everything again")
         return key

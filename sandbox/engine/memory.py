@@ -22,7 +22,7 @@ import mmap
 import os
 import struct
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sandbox.engine.wasmtime import Instance
 
@@ -192,14 +192,18 @@ class GuestMemory:
         return self._view
 
 
-def map_image(instance: Instance, descriptor: int, size_bytes: int) -> None:
-    """Show a frozen image of `size_bytes` in an instance's memory, copy-on-write. Grows the memory to fit first."""
+def grow_to(instance: Instance, size_bytes: int) -> None:
     missing = size_bytes - instance.memory_bytes
     if missing > 0:
         instance.grow(missing // WASM_PAGE_BYTES)
+
+
+def map_image(instance: Instance, descriptor: int, end: int, start: int = 0) -> None:
+    """Show a frozen image from `start` to `end` in an instance's memory, copy-on-write. Grows the memory to fit first."""
+    grow_to(instance, end)
     flags = mmap.MAP_PRIVATE | _MAP_FIXED
-    address = instance.memory_address
-    got = _libc.mmap(address, size_bytes, mmap.PROT_READ | mmap.PROT_WRITE, flags, descriptor, 0)
+    address = instance.memory_address + start
+    got = _libc.mmap(address, end - start, mmap.PROT_READ | mmap.PROT_WRITE, flags, descriptor, start)
     if got != address:
         raise OSError(ctypes.get_errno(), "cannot map a guest image")
 
@@ -357,9 +361,11 @@ class DirtyPages:
     afterwards, image + `pages` is exactly the memory; pages that have not changed are the same objects as before.
     """
 
-    def __init__(self, memory: GuestMemory, image_descriptor: int, image_bytes: int, finder: Kernel | None = None) -> None:
+    def __init__(
+        self, memory: GuestMemory, read_image: Callable[[int, int], bytes], image_bytes: int, finder: Kernel | None = None
+    ) -> None:
         self._memory = memory
-        self._image = image_descriptor
+        self._read_image = read_image
         self._image_bytes = image_bytes
         self._kernel = finder or kernel()
         self._tracked_bytes = 0
@@ -414,7 +420,7 @@ class DirtyPages:
         chunk_bytes = 1 << 20
         for start in range(0, self._memory.size_bytes, chunk_bytes):
             live = self._memory.read(start, min(chunk_bytes, self._memory.size_bytes - start))
-            frozen = os.pread(self._image, max(0, min(len(live), self._image_bytes - start)), start).ljust(len(live), b"\0")
+            frozen = self._read_image(start, max(0, min(len(live), self._image_bytes - start))).ljust(len(live), b"\0")
             if live != frozen:
                 for offset in range(0, len(live), PAGE_BYTES):
                     if live[offset : offset + PAGE_BYTES] != frozen[offset : offset + PAGE_BYTES]:

@@ -17,14 +17,14 @@ Does not know: languages, requests, results: a turn is bytes in, bytes out.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
 from sandbox.engine import stacks
 from sandbox.engine.limits import MOST, Run, ticker
-from sandbox.engine.memory import PAGE_BYTES, WASM_PAGE_BYTES, DirtyPages, GuestMemory, MemoryFault, map_image, populate
+from sandbox.engine.memory import PAGE_BYTES, DirtyPages, GuestMemory, MemoryFault, grow_to, populate
 from sandbox.engine.signals import sheltered
 from sandbox.engine.wasmtime import Call, Instance, Trap
 from sandbox.errors import Stop
@@ -49,6 +49,7 @@ _FULL_SHARE: Final = 0.75
 _LAST_BYTES: Final = 1 << 20
 """Of the memory allowed, what a turn leaves to the next ones, or an eighth of it, or half of what it finds: enough for a program
 that frees some, also after several have taken all they could get."""
+_PIECE_PAGES: Final = 255
 _LARGE_BYTES: Final = 16 << 20
 """Giving this much memory back takes milliseconds, for which no answer should wait."""
 _U32: Final = 0xFFFFFFFF
@@ -156,11 +157,11 @@ class Guest:
         wasi = self._wasi = Wasi(None, self.vfs, self._table, None)  # type: ignore[arg-type]  # both are set before any call
         self._limit_bytes = 0
         self._instance = Instance(self.image.prepared, Call(_Functions(self._function), self._find_overrun))
-        map_image(self._instance, self.image.descriptor, self.image.size_bytes)
+        self.image.map(self._instance)
         for name in _EXPORTS:
             self._instance.has(name)  # found now, when no run waits: guests are also started ahead of time
         self._memory = wasi.memory = GuestMemory(self._instance)
-        self._dirty = DirtyPages(self._memory, self.image.descriptor, self.image.size_bytes)
+        self._dirty = DirtyPages(self._memory, self.image.read, self.image.size_bytes)
 
     def _function(self, number: int) -> Callable[..., int]:
         """What answers the import with this number."""
@@ -298,9 +299,7 @@ class Guest:
 
     def _fill(self) -> None:
         """Put the saved pages over the image."""
-        grown_bytes = self._saved_bytes - self.image.size_bytes
-        if grown_bytes > 0:
-            self._instance.grow(grown_bytes // WASM_PAGE_BYTES)
+        grow_to(self._instance, self._saved_bytes)
         if self._packed is not None:
             spans = self._packed.spans()
             ranges = self._memory.make_room(spans)
@@ -365,6 +364,18 @@ class Guest:
     def grown_bytes(self) -> int:
         """The same, as the last turn left it, also if that is about to be undone."""
         return self._memory.size_bytes - self._free_bytes
+
+    def read_pages(self, numbers: Sequence[int]) -> Iterator[bytes]:
+        """What these pages hold, which are in order: neighbours in one piece, of a megabyte at most. One that goes on where the
+        piece before it ends begins with that one's last page."""
+        first = last = -1
+        for number in (*numbers, -1):
+            if first >= 0 and (number != last + 1 or last - first >= _PIECE_PAGES):
+                yield self._memory.read(first * PAGE_BYTES, (last + 1 - first) * PAGE_BYTES)
+                first = last if number == last + 1 else number
+            elif first < 0:
+                first = number
+            last = number
 
     def close(self) -> None:
         self._table.close_all(self.vfs)

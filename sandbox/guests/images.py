@@ -30,7 +30,7 @@ from typing import Final
 from sandbox.engine import readahead
 from sandbox.engine.cache import Cache
 from sandbox.engine.limits import ticker
-from sandbox.engine.memory import PAGE_BYTES, WASM_PAGE_BYTES, GuestMemory
+from sandbox.engine.memory import PAGE_BYTES, WASM_PAGE_BYTES, GuestMemory, map_image
 from sandbox.engine.signals import sheltered
 from sandbox.engine.wasmtime import Call, Engine, Instance, Prepared
 from sandbox.errors import SetupError
@@ -151,6 +151,13 @@ class Image:
         self.free_bytes = self.size_bytes
         """Memory that sessions have for nothing: what they grow over it is charged."""
         self.root: Image = self
+
+    def map(self, instance: Instance) -> None:
+        """Show it in an instance's memory, copy-on-write."""
+        map_image(instance, self.descriptor, self.size_bytes)
+
+    def read(self, start: int, length: int) -> bytes:
+        return os.pread(self.descriptor, length, start)
 
     @functools.cached_property
     def contents(self) -> mmap.mmap:

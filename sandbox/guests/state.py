@@ -15,13 +15,15 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+import mmap
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from sandbox.encoding.compression import Unpacked
-from sandbox.engine.memory import PAGE_BYTES, WASM_PAGE_BYTES
+from sandbox.engine.memory import PAGE_BYTES, WASM_PAGE_BYTES, GuestMemory, grow_to, map_image, populate
+from sandbox.engine.wasmtime import Instance
 from sandbox.filesystem.descriptors import DescriptorTable
 from sandbox.filesystem.inode_table import Checkpoint
 from sandbox.guests.images import Image
@@ -30,6 +32,7 @@ from sandbox.wire import Language
 BLOCK_BYTES: Final = 512
 BLOCKS_PER_PAGE: Final = PAGE_BYTES // BLOCK_BYTES
 _ZEROS: Final = bytes(PAGE_BYTES)
+_MAPPED_PAGES: Final = 16
 
 
 def _runs(mask: int) -> tuple[tuple[bool, int, int], ...]:
@@ -89,16 +92,27 @@ class PackedPages(Mapping[int, bytes]):
 
     def __getitem__(self, number: int) -> bytes:
         mask, position = self._places[number]
+        return self._put_together(number, mask, self._data()[position : position + _SIZES[mask]])
+
+    def stream(self) -> Iterator[tuple[int, bytes]]:
+        """All pages in order. THREAT[TM-SNAP-BOMB]: what they take together is never in memory at once."""
+        blocks = self._data.read(self._position, map(_SIZES.__getitem__, self._masks))
+        for number, mask, changed in zip(self._numbers, self._masks, blocks, strict=True):
+            yield number, self._put_together(number, mask, changed)
+
+    def _put_together(self, number: int, mask: int, changed: bytes | memoryview) -> bytes:
+        """A page, of its changed blocks and the image's others."""
         if mask == 0:
             return self._elsewhere[number]
         if mask == 0xFF:
-            return self._data()[position : position + PAGE_BYTES].tobytes()
+            return bytes(changed)
         start = number * PAGE_BYTES
         original = self._image.contents[start : start + PAGE_BYTES] if start < self._image.size_bytes else _ZEROS
         pieces: list[bytes | memoryview] = []
-        for changed, at, length in _RUNS[mask]:
-            if changed:
-                pieces.append(self._data()[position : position + length])
+        position = 0
+        for is_changed, at, length in _RUNS[mask]:
+            if is_changed:
+                pieces.append(changed[position : position + length])
                 position += length
             else:
                 pieces.append(original[at : at + length])
@@ -175,6 +189,44 @@ class FrozenImage(Image):
         os.close(self.descriptor)
 
 
+class LayeredImage(FrozenImage):
+    """A root image with the pages over it in which a state differs from it: they, and nothing else, are in a file of its own.
+
+    Guests map the long runs of them and copy the short ones: a map for each would be more than a process can have.
+    THREAT[TM-LIM-UNSEEN]: the file stays mapped here, so that its memory is this process's own to all that watch it.
+    """
+
+    def __init__(self, root: Image, memory_bytes: int, pages: Mapping[int, bytes], free_bytes: int) -> None:
+        descriptor = os.memfd_create("hatchway-layer", os.MFD_CLOEXEC)
+        os.ftruncate(descriptor, memory_bytes)
+        super().__init__(root, descriptor, frozenset(pages), free_bytes)
+        self._layer = mmap.mmap(descriptor, memory_bytes)
+        runs: list[tuple[int, int]] = []
+        for number in sorted(pages):
+            self._layer[number * PAGE_BYTES : (number + 1) * PAGE_BYTES] = pages[number]
+            first = runs.pop()[0] if runs and runs[-1][1] == number else number
+            runs.append((first, number + 1))
+        self._mapped = [(first * PAGE_BYTES, end * PAGE_BYTES) for first, end in runs if end - first >= _MAPPED_PAGES]
+        self._copied = [(first, end) for first, end in runs if end - first < _MAPPED_PAGES]
+
+    def map(self, instance: Instance) -> None:
+        self.root.map(instance)
+        grow_to(instance, self.size_bytes)
+        for start, end in self._mapped:
+            map_image(instance, self.descriptor, end, start)
+        populate(instance, self._copied)
+        memory, layer = GuestMemory(instance).view(0, self.size_bytes), memoryview(self._layer)
+        for first, last in self._copied:
+            memory[first * PAGE_BYTES : last * PAGE_BYTES] = layer[first * PAGE_BYTES : last * PAGE_BYTES]
+
+    def read(self, start: int, length: int) -> bytes:
+        found = bytearray(self.root.read(start, length).ljust(length, b"\0"))
+        for at in range(0, length, PAGE_BYTES):
+            if (start + at) // PAGE_BYTES in self.changed:
+                found[at : at + PAGE_BYTES] = self._layer[start + at : start + at + PAGE_BYTES]
+        return bytes(found)
+
+
 @dataclass(frozen=True, slots=True)
 class GuestState:
     """One guest between two turns. Memory is `image` with `pages` over it, `memory_bytes` long."""
@@ -190,13 +242,18 @@ class GuestState:
     sums: Sums = field(default_factory=Sums, compare=False)
     """Of those of its pages that were saved before, also by an earlier state of the same guest."""
 
+    def written_numbers(self) -> list[int]:
+        """Of every page that may differ from the root image, in order."""
+        changed = self.image.changed if isinstance(self.image, FrozenImage) else frozenset()
+        return sorted(self.pages.keys() | changed)
+
     def written_pages(self) -> dict[int, bytes]:
         """Every page that may differ from the root image, in order."""
         image, pages = self.image, self.pages
         if not isinstance(image, FrozenImage):
             return {number: pages[number] for number in sorted(pages)}
         written = {}
-        for number in sorted(pages.keys() | image.changed):
+        for number in self.written_numbers():
             data = pages.get(number)
             written[number] = os.pread(image.descriptor, PAGE_BYTES, number * PAGE_BYTES) if data is None else data
         return written
@@ -232,6 +289,11 @@ class GuestState:
         descriptor = os.memfd_create("hatchway-fork", os.MFD_CLOEXEC)
         self.write_memory(descriptor)
         return self.over(descriptor, self.image.free_bytes)
+
+    def share(self) -> GuestState:
+        """The same state for several guests, which costs the memory it differs in and no more. All of it is charged to each."""
+        image = LayeredImage(self.image.root, self.memory_bytes, self.changed_pages(), self.image.root.size_bytes)
+        return GuestState(image, self.memory_bytes, {}, self.table, self.tools)
 
     def over(self, descriptor: int, free_bytes: int) -> GuestState:
         """The same state over an open file that has its whole memory. The file is closed with the last guest that maps it."""

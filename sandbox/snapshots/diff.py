@@ -1,38 +1,41 @@
 """Differences of two snapshots: files, memory pages, variables.
 
-Rules: both are read, neither is changed. Files are compared by kind, contents and target, not by their times. Does not know where
-snapshots are kept.
+How: `describe` makes of each what is compared, one snapshot after the other; `compare` needs no more of them.
+
+Rules: both are read, neither is changed. THREAT[TM-SNAP-BOMB]: no page and no file is made of a manifest's digests to compare it;
+only listing variables needs a guest's memory, of one guest at a time. Files are compared by kind, contents and target, not by
+their times. Does not know where snapshots are kept.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from sandbox.filesystem.inodes import Device, Directory, File, MountedFile, Symlink
-from sandbox.filesystem.vfs import Vfs
+import msgspec
+
+from sandbox.engine.limits import Cancel
 from sandbox.guests.images import Images, images
-from sandbox.guests.state import SessionState
 from sandbox.snapshots import snapshot_format
+from sandbox.snapshots.file_tree import DirectoryRecord, FileRecord, LinkRecord, NodeRecord, StandardRecord, name_nodes
 from sandbox.snapshots.snapshot_format import Snapshot
 from sandbox.snapshots.variables import list_variables
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """Names that are new, gone, or mean something else."""
 
-    added: list[str] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
+    added: list[str] = []
+    removed: list[str] = []
+    changed: list[str] = []
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """`pages` counts the changed pages of each guest; `variables` are by guest too."""
 
     files: Change
@@ -40,7 +43,41 @@ class Difference:
     variables: dict[str, Change]
 
 
-def compare(old: Mapping[Any, Any], new: Mapping[Any, Any]) -> Change:
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What is compared of a snapshot: of files and variables a digest by name, of pages by guest and number."""
+
+    files: Mapping[str, bytes]
+    pages: Mapping[str, Mapping[int, bytes]]
+    variables: Mapping[str, Mapping[str, bytes]]
+
+
+def describe(snapshot: Snapshot, *, store: Images = images, cancel: Cancel | None = None) -> Description:
+    guests, state = snapshot.manifest.guests, snapshot_format.thaw(snapshot, store=store)
+    variables = {name: list_variables(state, name, store, cancel) for name in guests}
+    return Description(
+        {path: _identify(node) for path, node in name_nodes(snapshot.manifest.files).items() if not _is_standard(node)},
+        {name: guest.digest_of_page() for name, guest in guests.items()},
+        {name: {one: _digest(*said) for one, said in found.items()} for name, found in variables.items()},
+    )
+
+
+def _is_standard(node: NodeRecord) -> bool:
+    return isinstance(node, StandardRecord) or (isinstance(node, DirectoryRecord) and node.fixed)
+
+
+def _identify(node: NodeRecord) -> bytes:
+    """Equal for nodes of the same kind and contents."""
+    if isinstance(node, FileRecord):
+        return _digest("file", node.chunks.hex())
+    return _digest("symlink", node.target) if isinstance(node, LinkRecord) else _digest("directory", "")
+
+
+def _digest(kind: str, text: str) -> bytes:
+    return hashlib.sha256(f"{kind}\0{text}".encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def _compare(old: Mapping[Any, bytes], new: Mapping[Any, bytes]) -> Change:
     return Change(
         sorted(new.keys() - old.keys()),
         sorted(old.keys() - new.keys()),
@@ -48,25 +85,15 @@ def compare(old: Mapping[Any, Any], new: Mapping[Any, Any]) -> Change:
     )
 
 
-def diff(old: Snapshot, new: Snapshot, *, store: Images = images) -> Difference:
-    before, after = snapshot_format.thaw(old, store=store), snapshot_format.thaw(new, store=store)
+def compare(old: Description, new: Description) -> Difference:
     pages, variables = {}, {}
     for name in sorted(old.pages.keys() | new.pages.keys()):
-        change = compare(old.pages.get(name, {}), new.pages.get(name, {}))
+        change = _compare(old.pages.get(name, {}), new.pages.get(name, {}))
         pages[name] = len(change.added) + len(change.removed) + len(change.changed)
         if pages[name]:
-            variables[name] = compare(list_variables(before, name, store), list_variables(after, name, store))
-    return Difference(compare(list_files(before, store), list_files(after, store)), pages, variables)
+            variables[name] = _compare(old.variables.get(name, {}), new.variables.get(name, {}))
+    return Difference(_compare(old.files, new.files), pages, variables)
 
 
-def list_files(state: SessionState, store: Images = images) -> dict[str, tuple[str, bytes | str]]:
-    """Paths with kind and contents, without the standard tree."""
-    vfs, standard = Vfs.at(state.files), store.files().nodes
-    found: dict[str, tuple[str, bytes | str]] = {}
-    for path, stat in vfs.walk("/"):
-        node = vfs.nodes[stat.ino]
-        if stat.ino in standard and isinstance(node, (Directory, MountedFile, Device)):
-            continue
-        contents: bytes | str = bytes(node.data) if isinstance(node, File) else node.target if isinstance(node, Symlink) else b""
-        found[f"/{path}"] = (stat.kind, contents)
-    return found
+def diff(old: Snapshot, new: Snapshot, *, store: Images = images) -> Difference:
+    return compare(describe(old, store=store), describe(new, store=store))

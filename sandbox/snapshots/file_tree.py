@@ -107,9 +107,9 @@ def write_tree(files: Checkpoint, standard: Checkpoint, keep: Callable[[bytes], 
     return TreeRecord(tree_digest(standard), files.next_ino, records)
 
 
-def sizes_of_files(tree: TreeRecord) -> dict[str, int]:
-    """Every name of a file, as programs see it, with its size. For people: a tree that leads nowhere loses names."""
-    files = {record.ino: record.size for record in tree.nodes if isinstance(record, FileRecord)}
+def name_nodes(tree: TreeRecord) -> dict[str, NodeRecord]:
+    """Every name of a file, directory or link, as programs see it. For people: a tree that leads nowhere loses names."""
+    records = {record.ino: record for record in tree.nodes}
     named: dict[int, tuple[int, str]] = {WORKSPACE_INO: (ROOT, "workspace"), TMP_INO: (ROOT, "tmp")}
     found: list[tuple[int, str, int]] = []
     for record in tree.nodes:
@@ -118,15 +118,15 @@ def sizes_of_files(tree: TreeRecord) -> dict[str, int]:
                 if isinstance(name, str) and isinstance(ino, int):
                     named.setdefault(ino, (record.ino, name))
                     found.append((record.ino, name, ino))
-    sizes: dict[str, int] = {}
+    nodes: dict[str, NodeRecord] = {}
     for parent, name, ino in found:
-        if ino in files:
+        if ino in records:
             parts, above = [name], parent
             while above != ROOT and above in named and len(parts) <= DEPTH_MAX:
                 above, part = named[above]
                 parts.append(part)
-            sizes["/" + "/".join(reversed(parts))] = files[ino]
-    return sizes
+            nodes["/" + "/".join(reversed(parts))] = records[ino]
+    return nodes
 
 
 def blocks_of_files(files: Checkpoint, standard: Checkpoint) -> Iterator[bytes | bytearray]:

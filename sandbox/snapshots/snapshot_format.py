@@ -33,7 +33,7 @@ from sandbox.engine.memory import PAGE_BYTES
 from sandbox.errors import RequestError, SandboxError
 from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.guests.images import Image, Images, images
-from sandbox.guests.state import GuestState, SessionState
+from sandbox.guests.state import GuestState, PackedPages, SessionState
 from sandbox.snapshots.file_tree import FileRecord, TreeRecord, blocks_of_files, check_quotas, chunk_sizes, read_tree, write_tree
 from sandbox.snapshots.memory_pages import (
     GuestRecord,
@@ -217,7 +217,9 @@ def verify(snapshot: Snapshot) -> None:
     """Hash everything again: what is kept under a digest must have it."""
     sha256 = hashlib.sha256
     for name, pages in snapshot.pages.items():
-        if compute_digests(pages) != snapshot.manifest.guests[name].digests:
+        streamed = pages.stream() if isinstance(pages, PackedPages) else pages.items()
+        digests = split_digests(snapshot.manifest.guests[name].digests)
+        if any(sha256(page).digest() != digest for (_, page), digest in zip(streamed, digests, strict=True)):
             raise corrupt("a page is not what its digest says")
     if any(sha256(data).digest() != digest for digest, data in snapshot.chunks.items()):
         raise corrupt("a file's chunk is not what its digest says")

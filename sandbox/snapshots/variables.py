@@ -13,16 +13,17 @@ Does not know: snapshots.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
 
-from sandbox.engine.limits import MOST
+from sandbox.engine.limits import MOST, Cancel
+from sandbox.filesystem.vfs import Vfs
+from sandbox.guests.guest import Guest
 from sandbox.guests.images import Images, images
-from sandbox.guests.state import GuestState, SessionState
+from sandbox.guests.state import SessionState
 from sandbox.sessions.session import Session
 from sandbox.wire import Language, RunRequest
 
@@ -33,6 +34,7 @@ _WIDE: Final = re.compile(rb"(?=[\x00-\xff][\x00-\x03]\x00\x80)", re.DOTALL)
 """The head of an engine's string whose characters have two bytes each: its length, with the highest bit set."""
 _WIDE_HEAD_BYTES: Final = 16
 _CANDIDATES_MAX: Final = 20_000
+_LIMITS: Final = msgspec.structs.replace(MOST, wall_ms=20_000, cpu_ms=20_000, max_stdout_bytes=4 << 20)
 _PYTHON: Final = r"""
 def __variables():
     import hashlib, pickle, re, types
@@ -93,19 +95,19 @@ _FUNCTION: Final = re.compile(r"^([A-Za-z_][\w-]*) \(\)\s*\n(.*?)^\}", re.MULTIL
 _SHELLS_OWN: Final = frozenset({"_", "LINENO", "SECONDS", "RANDOM", "SRANDOM", "EPOCHSECONDS", "EPOCHREALTIME", "BASH_COMMAND"})
 
 
-def list_variables(state: SessionState, guest: str, store: Images = images) -> Variables:
+def list_variables(state: SessionState, guest: str, store: Images = images, cancel: Cancel | None = None) -> Variables:
     """The variables of one guest of a session, `python`, `javascript` or `shell`; nothing for a guest that never ran."""
     if guest not in state.guests:
         return {}
     language = Language(guest)
-    session = Session(language=language, limits=MOST, metered=state.metered, state=state, store=store)
+    inputs: dict[str, list[str]] = {}
+    if language is Language.JAVASCRIPT:
+        inputs = {"__names": _candidates(state, guest), "__standard": _standard(store, state.metered)}
+    session = Session(language=language, limits=_LIMITS, metered=state.metered, state=state, store=store)
     try:
         if language is Language.SHELL:
-            return _parse_shell(_run(session, language, _SHELL)[1])
-        inputs: dict[str, list[str]] = {}
-        if language is Language.JAVASCRIPT:
-            inputs = {"__names": _candidates(state.guests[guest]), "__standard": _standard(store, state.metered)}
-        found = _run(session, language, _PROGRAMS[language], inputs)[0]
+            return _parse_shell(_run(session, language, _SHELL, cancel=cancel)[1])
+        found = _run(session, language, _PROGRAMS[language], inputs, cancel)[0]
         named = msgspec.convert(found, dict[str, tuple[str, str]])
         return {name: value for name, value in sorted(named.items()) if name not in inputs}
     except msgspec.ValidationError:
@@ -114,11 +116,13 @@ def list_variables(state: SessionState, guest: str, store: Images = images) -> V
         session.close()
 
 
-def _run(session: Session, language: Language, code: str, inputs: Mapping[str, object] | None = None) -> tuple[object, str]:
+def _run(
+    session: Session, language: Language, code: str, inputs: Mapping[str, object] | None = None, cancel: Cancel | None = None
+) -> tuple[object, str]:
     request = RunRequest(
         session_id=session.id, language=language, code=code, inputs=dict(inputs or {}), return_snapshot=False, validate_only=False
     )
-    result = session.run(request)
+    result = session.run(request, cancel=cancel)
     return result.result, result.stdout
 
 
@@ -131,22 +135,18 @@ def _standard(store: Images, metered: bool) -> list[str]:
         session.close()
 
 
-def _candidates(guest: GuestState) -> list[str]:
-    names: set[str] = set()
-    for memory in _stretches(guest.changed_pages()):
-        names.update(name.decode("latin-1") for name in _NAME.findall(memory))
-        names.update(_wide_names(memory))
-        if len(names) > _CANDIDATES_MAX:
-            break
+def _candidates(state: SessionState, name: str) -> list[str]:
+    frozen, names = state.guests[name], set[str]()
+    guest = Guest(frozen.image, Vfs.at(state.files), frozen)
+    try:
+        for memory in guest.read_pages(frozen.written_numbers()):
+            names.update(name.decode("latin-1") for name in _NAME.findall(memory))
+            names.update(_wide_names(memory))
+            if len(names) > _CANDIDATES_MAX:
+                break
+    finally:
+        guest.close()
     return sorted(names)[:_CANDIDATES_MAX]
-
-
-def _stretches(pages: Mapping[int, bytes]) -> Iterator[bytes]:
-    """Pages that follow each other, in one piece: a name may lie across their border."""
-    numbers = sorted(pages)
-    starts = [number for number in numbers if number - 1 not in pages]
-    for start in starts:
-        yield b"".join(pages[number] for number in itertools.takewhile(pages.__contains__, itertools.count(start)))
 
 
 def _wide_names(memory: bytes) -> Iterator[str]:

@@ -18,6 +18,7 @@ import msgspec
 
 from sandbox.capabilities.registry import Capability
 from sandbox.errors import SandboxError
+from sandbox.snapshots.diff import Difference
 from sandbox.wire import ErrorObject, Language, RunRequest, RunResult, SessionLimits
 
 FileKind = Literal["file", "directory", "symlink"]
@@ -128,6 +129,16 @@ class AsideOutcome(msgspec.Struct, frozen=True, kw_only=True):
     is_cut: bool = False
 
 
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a snapshot says of itself."""
+
+    id: str
+    session_id: str
+    language: Language
+    label: str
+    created_at: int
+
+
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """`memory_bytes` is what each live session takes: the private memory of its guests, and its files."""
 
@@ -151,7 +162,12 @@ class Worker(Protocol):
 
     async def is_open(self, session_id: str) -> bool: ...
 
-    async def is_known(self, template: str) -> bool: ...
+    async def is_known(self, template: str) -> bool:
+        """If so, the next `open` from it needs no packs."""
+        ...
+
+    async def forget(self, template: str) -> None:
+        """Let go of a template that was deleted; sessions that began with it go on."""
 
     async def sync(self, session_id: str, tree: Sequence[FileName], *, fetch: Fetch) -> None:
         """Make /workspace exactly `tree`; contents it lacks are fetched by digest."""
@@ -197,6 +213,17 @@ class Worker(Protocol):
 
     async def fork(self, session_id: str, new_id: str) -> None:
         """Open `new_id` as an independent session with everything `session_id` has."""
+
+    async def verify(self, pack: bytes) -> Facts:
+        """Look at a whole pack: every page and file in it is what its digest says."""
+        ...
+
+    async def describe(self, snapshot_id: str, pack: bytes) -> None:
+        """Look at a whole pack, and remember for `compare` what a comparison needs of it."""
+
+    async def compare(self, old: str, new: str) -> Difference:
+        """Two snapshots that were described, not long ago: otherwise it is refused."""
+        ...
 
     async def cancel(self, session_id: str) -> bool:
         """Stop the run under way; False if there is none."""

@@ -20,7 +20,7 @@ from sandbox.wire import ErrorObject
 from sandbox.workers import protocol
 from sandbox.workers.frames import CALL, FAILURE, FETCH, OUTPUT, REPLY, REQUEST, RESULT, STOP, Connection, Frame, FrameError
 from sandbox.workers.interface import CallReply, Fetch, OnCall, OnOutput, WorkerLost
-from sandbox.workers.protocol import CALLBACKS, NOT_READY, VERBS, Called, Failure, Wanted
+from sandbox.workers.protocol import NOT_READY, VERBS, Called, Failure, Wanted
 
 _CALLS_MAX: Final = 64
 """Calls of one request that are under way at once: a guest makes one, and may leave a few behind."""
@@ -163,9 +163,12 @@ class ProcessWorker:
     ) -> Any:
         if self._why_lost is not None or self._connection is None:
             raise WorkerLost(f"the worker was lost: {self._why_lost or 'it has not started'}")
-        for name, callback in zip(CALLBACKS, (on_output, on_call, fetch), strict=True):
-            if callback is not None:
-                named[name] = True
+        if on_output is not None:
+            named["on_output"] = True
+        if on_call is not None:
+            named["on_call"] = True
+        if fetch is not None:
+            named["fetch"] = True
         request, kind = VERBS[verb]
         body, blobs = protocol.encode_message(request(*arguments, **named))
         self._number += 1

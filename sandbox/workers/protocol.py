@@ -35,7 +35,7 @@ from sandbox.workers.local.file_changes import check_path
 
 CALL_BYTES_MAX: Final = 16 << 20
 """Of JSON: arguments are decoded by the answering side, and are many times as large then."""
-CALLBACKS: Final = ("on_output", "on_call", "fetch")
+_CALLBACKS: Final = ("on_output", "on_call", "fetch")
 NOT_READY: Final = "NOT_READY"
 """The code of a failure that is a `SetupError`: a guest is not compiled here yet."""
 _RESULT_BYTES_MAX: Final = 2 * MAX_RESULT_BYTES
@@ -50,7 +50,7 @@ def _derive(verb: str) -> tuple[type[msgspec.Struct], Any]:
     hints = typing.get_type_hints(method)
     fields: list[Any] = []
     for name, parameter in list(inspect.signature(method).parameters.items())[1:]:
-        if name in CALLBACKS:
+        if name in _CALLBACKS:
             fields.append((name, bool, False))
         elif parameter.default is inspect.Parameter.empty:
             fields.append((name, hints[name]))
@@ -71,7 +71,7 @@ _LARGE: Final[dict[type, tuple[str, ...]]] = {
     RunOutcome: ("result", "changes", "frozen", "recording"),
     AsideOutcome: ("result", "changes"),
     **{
-        request: tuple(name for name in ("opening", "recording", "changes", "aside") if name in request.__struct_fields__)
+        request: tuple(name for name in ("opening", "recording", "changes", "aside", "pack") if name in request.__struct_fields__)
         for request, _ in VERBS.values()
     },
 }
@@ -172,5 +172,11 @@ def _go_through(value: Any, kind: type, move: Any, blobs: Any) -> Any:
     elif kind is FileChanges:
         for path in value.removed:
             check_path(path)
-    names = _LARGE.get(kind)
-    return _replace(value, **{name: move(getattr(value, name), blobs) for name in names}) if names else value
+    changed = {}
+    for name in _LARGE.get(kind, ()):
+        part = getattr(value, name)
+        if part is not None and part != []:
+            moved = move(part, blobs)
+            if moved is not part:
+                changed[name] = moved
+    return _replace(value, **changed) if changed else value

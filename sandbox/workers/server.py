@@ -26,7 +26,7 @@ from sandbox.workers.frames import CALL, FAILURE, FETCH, OUTPUT, REPLY, REQUEST,
 from sandbox.workers.interface import CallReply
 from sandbox.workers.local.slots import Slots
 from sandbox.workers.local.worker import LocalWorker
-from sandbox.workers.protocol import CALLBACKS, NOT_READY, Called, Failure, Wanted
+from sandbox.workers.protocol import NOT_READY, Called, Failure, Wanted
 
 _STACK_BYTES = 8 << 20
 
@@ -39,6 +39,7 @@ class Server:
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._asked: dict[int, asyncio.Future[Frame]] = {}
         self._calls = 0
+        self._callbacks: dict[str, Callable[..., Any]] = {"on_output": self._show, "on_call": self._call, "fetch": self._fetch}
 
     async def serve(self, end: socket.socket) -> None:
         """Until the other end is gone."""
@@ -90,9 +91,8 @@ class Server:
         self._send(Frame(FAILURE, number, protocol.encode(Failure(error, refused))))
 
     async def _carry_out(self, number: int, request: msgspec.Struct) -> Any:
-        arguments = {name: getattr(request, name) for name in request.__struct_fields__}
-        answers: tuple[Callable[..., Any], ...] = (self._show, self._call, self._fetch)
-        for name, answer in zip(CALLBACKS, answers, strict=True):
+        arguments = msgspec.structs.asdict(request)
+        for name, answer in self._callbacks.items():
             if name in arguments:
                 arguments[name] = functools.partial(answer, number) if arguments[name] else None
         return await getattr(self._worker, str(request.__struct_config__.tag))(**arguments)

@@ -1,42 +1,55 @@
 """Heaps: sessions' states as packs, and the states that a worker keeps to start sessions from.
 
 Purpose: `Heaps.thaw` makes a state of a chain of packs (a whole one and the differences that follow it), `Heaps.freeze` makes a
-pack, as a difference if the snapshot it is based on is still known; templates are states whose memory is in a file of its own, so
-that starting from one maps it.
+pack, as a difference if the snapshot it is based on is still known; templates are states that sessions share: starting from one
+maps the image, and what the state has changed.
 
 Rules: packs are trusted as far as their seals were opened by the sender; sizes are checked against the session's limits
-all the same. What is kept is bounded: the oldest goes first. May be used from several threads. Does not know: sessions, keys.
+all the same. What is kept is bounded, in number and bytes: what was used longest ago goes first, and what was not used for a
+while goes by itself. May be used from several threads. Does not know: sessions, keys.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import os
 import threading
+import time
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Final
 
 from sandbox.encoding.sealing import corrupt
-from sandbox.engine.limits import MOST
+from sandbox.engine.limits import MOST, Cancel
+from sandbox.engine.memory import PAGE_BYTES
 from sandbox.errors import RequestError
 from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.guests.images import Images
 from sandbox.guests.state import SessionState
 from sandbox.snapshots import snapshot_format
+from sandbox.snapshots.diff import Description, describe
 from sandbox.snapshots.memory_pages import check_grown
 from sandbox.snapshots.snapshot_format import Manifest, Origin, Snapshot
-from sandbox.workers.interface import Frozen
+from sandbox.workers.interface import Facts, Frozen
 
 CHAIN_MAX: Final = 1000
 _MANIFESTS_MAX: Final = 64
 _TEMPLATES_MAX: Final = 16
+_TEMPLATES_BYTES_MAX: Final = 256 << 20
+_UNUSED_SECONDS: Final = 300.0
+
+
+@dataclass(slots=True)
+class _Template:
+    state: SessionState
+    size_bytes: int
+    used_at: float
 
 
 class Heaps:
     def __init__(self, store: Images) -> None:
         self._images = store
         self._manifests: OrderedDict[str, Manifest] = OrderedDict()
-        self._templates: OrderedDict[str, SessionState] = OrderedDict()
+        self._templates: OrderedDict[str, _Template] = OrderedDict()
         self._lock = threading.Lock()
 
     def freeze(self, state: SessionState, origin: Origin, base: str | None) -> Frozen:
@@ -75,35 +88,66 @@ class Heaps:
         self._remember(snapshot.id, snapshot.manifest)
         return snapshot_format.thaw(snapshot, files=files, store=self._images)
 
-    def has_template(self, name: str) -> bool:
-        with self._lock:
-            return name in self._templates
+    def verify(self, packed: bytes) -> Facts:
+        snapshot = snapshot_format.unpack(packed, memory_mb=MOST.memory_mb, store=self._images)
+        snapshot_format.verify(snapshot)
+        facts = snapshot.manifest
+        return Facts(
+            id=snapshot.id,
+            session_id=facts.session_id,
+            language=facts.language,
+            label=facts.label,
+            created_at=facts.created_at,
+        )
 
-    def keep_template(self, name: str, state: SessionState) -> SessionState:
-        """The same state, made for many sessions. Its memory is shared, and charged to each of them all the same."""
-        guests = {}
-        for guest, frozen in state.guests.items():
-            descriptor = os.memfd_create("hatchway-template", os.MFD_CLOEXEC)
-            frozen.write_memory(descriptor)
-            guests[guest] = frozen.over(descriptor, frozen.image.root.size_bytes)
-        solid = SessionState(state.language, state.files, 0, guests, state.metered)
+    def describe(self, packed: bytes, cancel: Cancel) -> Description:
+        snapshot = snapshot_format.unpack(packed, memory_mb=MOST.memory_mb, store=self._images)
+        found = describe(snapshot, store=self._images, cancel=cancel)
+        cancel.check()
+        return found
+
+    def has_template(self, name: str) -> bool:
+        """Its use: the caller is about to start from it."""
         with self._lock:
-            self._templates[name] = solid
+            found = self._templates.get(name)
+            if found is not None:
+                found.used_at = time.monotonic()
+                self._templates.move_to_end(name)
+            return found is not None
+
+    def keep_template(self, name: str, state: SessionState) -> None:
+        """The same state, made for many sessions. Its memory is shared, and charged to each of them all the same."""
+        guests = {guest: frozen.share() for guest, frozen in state.guests.items()}
+        size_bytes = sum(len(one.written_numbers()) * PAGE_BYTES for one in guests.values()) + state.files.used_bytes
+        shared = SessionState(state.language, state.files, 0, guests, state.metered)
+        with self._lock:
+            self._templates[name] = _Template(shared, size_bytes, time.monotonic())
             self._templates.move_to_end(name)
-            while len(self._templates) > _TEMPLATES_MAX:
-                self._templates.popitem(last=False)
-        return solid
+        self.drop_templates()
+
+    def drop_templates(self, name: str | None = None) -> None:
+        """Let go of this one, of what is over the bounds, and of what was not used for a while. Sessions keep what they map."""
+        with self._lock:
+            kept = self._templates
+            if name is not None:
+                kept.pop(name, None)
+            oldest = time.monotonic() - _UNUSED_SECONDS
+            while kept and (
+                len(kept) > _TEMPLATES_MAX
+                or (len(kept) > 1 and sum(one.size_bytes for one in kept.values()) > _TEMPLATES_BYTES_MAX)
+                or next(iter(kept.values())).used_at < oldest
+            ):
+                kept.popitem(last=False)
 
     def template(self, name: str, memory_mb: int) -> SessionState:
         """THREAT[TM-SNAP-LADDER]: a session may hold no more memory because it began with some."""
         with self._lock:
-            state = self._templates.get(name)
-            if state is None:
-                raise RequestError("TEMPLATE_UNKNOWN", f"the worker does not have the template {name!r:.80}")
-            self._templates.move_to_end(name)
-        for guest in state.guests.values():
+            found = self._templates.get(name)
+        if found is None:
+            raise RequestError("TEMPLATE_UNKNOWN", f"the worker does not have the template {name!r:.80}")
+        for guest in found.state.guests.values():
             check_grown(guest.memory_bytes - guest.image.root.size_bytes, memory_mb)
-        return state
+        return found.state
 
 
 def with_free(state: SessionState, free_bytes: int) -> SessionState:

@@ -25,6 +25,8 @@ from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.guests.images import Images, images
 from sandbox.guests.state import SessionState
 from sandbox.sessions.session import Session, check_session_id
+from sandbox.snapshots import diff
+from sandbox.snapshots.diff import Description, Difference
 from sandbox.snapshots.rerun import raise_refusal
 from sandbox.snapshots.snapshot_format import Origin, capability_digests
 from sandbox.wire import RunRequest, RunResult, RunStatus
@@ -32,6 +34,7 @@ from sandbox.workers.interface import (
     Aside,
     AsideOutcome,
     CallReply,
+    Facts,
     Fetch,
     FileChanges,
     FileName,
@@ -52,6 +55,7 @@ from sandbox.workers.local.threads import Load, Threads
 from sandbox.workers.warm_decoders import describe_records
 
 _THREADS_MAX: Final = 1024
+_DESCRIBED_MAX: Final = 2
 T = TypeVar("T")
 
 
@@ -96,6 +100,9 @@ class LocalWorker:
         self._asides = Asides(store)
         self._sessions: dict[str, _Live] = {}
         self._resuming: dict[str, _Live] = {}
+        self._described: dict[str, Description] = {}
+        self._inspecting = asyncio.Lock()
+        """THREAT[TM-SNAP-BOMB]: one snapshot is looked at at a time."""
 
     def _find(self, session_id: str) -> _Live:
         live = self._sessions.get(session_id)
@@ -166,13 +173,16 @@ class LocalWorker:
             self._threads.do(before.session.close)
 
     async def ping(self) -> None:
-        pass
+        self._heaps.drop_templates()
 
     async def is_open(self, session_id: str) -> bool:
         return session_id in self._sessions
 
     async def is_known(self, template: str) -> bool:
         return self._heaps.has_template(template)
+
+    async def forget(self, template: str) -> None:
+        self._heaps.drop_templates(template)
 
     async def sync(self, session_id: str, tree: Sequence[FileName], *, fetch: Fetch) -> None:
         async with self._held(session_id) as live:
@@ -326,6 +336,26 @@ class LocalWorker:
                 return _Live(child, switchboard, live.free_bytes)
 
             self._put(await self._compute(fork))
+
+    async def verify(self, pack: bytes) -> Facts:
+        async with self._inspecting:
+            return await self._compute(lambda: self._heaps.verify(pack))
+
+    async def describe(self, snapshot_id: str, pack: bytes) -> None:
+        cancel = SlotCancel(self._slots)
+        async with self._inspecting:
+            found = await self._compute(lambda: self._heaps.describe(pack, cancel), cancel)
+            self._described.pop(snapshot_id, None)
+            self._described[snapshot_id] = found
+            while len(self._described) > _DESCRIBED_MAX:
+                del self._described[next(iter(self._described))]
+
+    async def compare(self, old: str, new: str) -> Difference:
+        try:
+            before, after = self._described[old], self._described[new]
+        except KeyError:
+            raise RequestError("SNAPSHOT_UNKNOWN", "the snapshot has not been described here") from None
+        return await self._compute(lambda: diff.compare(before, after))
 
     async def cancel(self, session_id: str) -> bool:
         asked = False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
+import tracemalloc
 from collections.abc import Sequence
 from typing import Any
 
@@ -136,7 +138,10 @@ def test_a_snapshot_goes_when_its_sessions_have_heaps_of_their_own_and_they_go_o
             for session in (durable, idle):
                 await run(house, session, "x += 1; open('kept.txt', 'w').write('kept')")
             await house.persistence.evict(await house.sessions.find(ANN, idle))
+            ours = await house.service.workers.of(ANN.tenant)
+            assert await ours.is_known(template.id)
             await house.snapshots.delete(ANN, template.id)
+            assert not await ours.is_known(template.id), "its memory is given back"
             assert await value(house, idle, "x") == 42
         async with housed(store=store, keys=keys) as house:
             assert await value(house, durable, "x") == 42
@@ -158,6 +163,54 @@ def test_an_older_template_of_the_same_label_can_be_deleted() -> None:
             await house.snapshots.delete(ANN, old.id)
             with pytest.raises(Conflict):
                 await house.snapshots.delete(ANN, newer.id)
+
+    asyncio.run(main())
+
+
+def test_tm_snap_bomb_comparing_and_importing_large_snapshots_takes_little_memory_and_one_at_a_time() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house)
+            await run(house, session, "large = bytearray(b'x') * (40 << 20); small = 1")
+            old = await house.snapshots.take(ANN, session)
+            await run(house, session, "large[5000] = 7; small = 2; new = 3")
+            newer = await house.snapshots.take(ANN, session)
+            blob = await house.snapshots.export(ANN, newer.id)
+            tracemalloc.start()
+            try:
+                found = await asyncio.gather(*(house.snapshots.diff(ANN, old.id, newer.id) for _ in range(3)))
+                assert (await house.snapshots.add(ANN, blob)).id == newer.id
+                peak = tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+            assert found[0] == found[1] == found[2]
+            changed = {"added": ["new"], "removed": [], "changed": ["large", "small"]}
+            assert found[0].variables == {"python": changed} and 0 < found[0].pages["python"] < 5000
+            assert peak < 24 << 20, f"{peak >> 20} MB for snapshots of {len(blob) >> 10} kB"
+
+    asyncio.run(main())
+
+
+def test_tm_snap_bomb_a_comparison_that_does_not_end_is_ended_with_its_request() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house)
+            await run(house, session, "class Endless:\n    def __repr__(self):\n        while True: pass\ne = Endless()")
+            old = await house.snapshots.take(ANN, session)
+            ours = await house.service.workers.of(ANN.tenant)
+            assert isinstance(ours, worker.LocalWorker)
+            comparing = asyncio.create_task(house.snapshots.diff(ANN, old.id, old.id))
+            free = ours._slots.free
+            async with asyncio.timeout(20):
+                while ours._slots.free == free:
+                    await asyncio.sleep(0.01)
+            await asyncio.sleep(0.5)
+            comparing.cancel()
+            began = time.monotonic()
+            with pytest.raises(asyncio.CancelledError):
+                await comparing
+            assert time.monotonic() - began < 5 and ours._slots.free == free, "nothing of it goes on"
+            assert await value(house, session, "1 + 1") == 2
 
     asyncio.run(main())
 

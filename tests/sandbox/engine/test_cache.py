@@ -200,3 +200,25 @@ def test_processes_that_want_the_same_thing_at_once_build_it_once(tmp_path: Path
     assert [builder.exitcode for builder in builders] == [0, 0, 0, 0]
     assert (directory / "builds").read_text() == "built\n"
     assert Cache(directory).find("code", verify=True) is not None
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o644, 0o640, 0o604, 0o620])
+def test_tm_iso_code_a_key_that_others_can_read_or_change_is_refused(cache: Cache, stored: Path, mode: int) -> None:
+    key = cache.directory / "key"
+    key.chmod(mode)
+    with pytest.raises(SetupError, match=r"not private.*build everything again"):
+        Cache(cache.directory)
+    key.chmod(0o600)
+    assert Cache(cache.directory).find("code") == stored
+
+
+def test_tm_iso_code_a_key_that_is_a_link_or_no_file_is_refused(cache: Cache, tmp_path: Path) -> None:
+    key = cache.directory / "key"
+    key.rename(tmp_path / "elsewhere")
+    key.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SetupError, match="cannot be read"):
+        Cache(cache.directory)
+    key.unlink()
+    key.mkdir(0o700)
+    with pytest.raises(SetupError, match=r"cannot be read|not private"):
+        Cache(cache.directory)

@@ -21,6 +21,11 @@ GROWING = """(module (memory (export "memory") 2)
 SIZE = 2 * WASM_PAGE_BYTES
 
 
+def reading(descriptor: int) -> Callable[[int, int], bytes]:
+    """How an image is read."""
+    return lambda start, length: os.pread(descriptor, length, start)
+
+
 @pytest.fixture
 def instance(tmp_path: Path) -> Instance:
     return wat.start(tmp_path, GROWING)
@@ -172,7 +177,7 @@ def test_image_and_written_pages_together_are_the_memory(
     instance = wat.start(tmp_path, GROWING)
     map_image(instance, descriptor, len(content))
     memory = GuestMemory(instance)
-    dirty = DirtyPages(memory, descriptor, len(content), finder(method))
+    dirty = DirtyPages(memory, reading(descriptor), len(content), finder(method))
     chance = random.Random(seed)
     pages: dict[int, bytes] = {}
     for _ in range(30):
@@ -202,7 +207,7 @@ def test_untouched_guest_has_no_pages_of_its_own(tmp_path: Path, image: tuple[in
     map_image(instance, descriptor, len(content))
     memory = GuestMemory(instance)
     memory.read(0, len(content))
-    dirty = DirtyPages(memory, descriptor, len(content), finder(method))
+    dirty = DirtyPages(memory, reading(descriptor), len(content), finder(method))
     pages: dict[int, bytes] = {}
     dirty.update(pages)
     assert pages == {} and dirty.count() == 0
@@ -217,7 +222,7 @@ def test_pages_written_but_not_changed_stay_the_same_objects(tmp_path: Path, ima
     instance = wat.start(tmp_path, GROWING)
     map_image(instance, descriptor, len(content))
     memory = GuestMemory(instance)
-    dirty = DirtyPages(memory, descriptor, len(content), finder(method))
+    dirty = DirtyPages(memory, reading(descriptor), len(content), finder(method))
     pages: dict[int, bytes] = {}
     memory.write(5000, b"first")
     memory.write(9000, b"second")
@@ -240,7 +245,7 @@ def test_pages_put_into_a_fresh_instance_make_the_same_memory(tmp_path: Path, im
     memory.write(3, b"x" * 9000)
     memory.write(len(content) + 5, b"y" * 9000)
     pages: dict[int, bytes] = {}
-    DirtyPages(memory, descriptor, len(content), finder(method)).update(pages)
+    DirtyPages(memory, reading(descriptor), len(content), finder(method)).update(pages)
     second.grow(2)
     copy = GuestMemory(second)
     copy.put_pages(pages)
@@ -264,7 +269,7 @@ def test_spans_overwrite_exactly_their_bytes_whole_pages_or_parts(tmp_path: Path
         memory.write(address, data[:length])
     assert memory.read(0, memory.size_bytes) == bytes(expected)
     pages: dict[int, bytes] = {}
-    DirtyPages(memory, descriptor, len(content)).update(pages)
+    DirtyPages(memory, reading(descriptor), len(content)).update(pages)
     touched = {page for address, length in spans for page in range(address // PAGE_BYTES, -(-(address + length) // PAGE_BYTES))}
     assert set(pages) == touched and {page for first, end in ranges for page in range(first, end)} == touched
     assert all(data == expected[page * PAGE_BYTES : (page + 1) * PAGE_BYTES] for page, data in pages.items())
@@ -294,5 +299,5 @@ def test_populated_pages_are_the_guests_own_and_as_they_were(
     map_image(instance, descriptor, len(content))
     memory = GuestMemory(instance)
     populate(instance, [(1, 3), (20, 21)])
-    assert DirtyPages(memory, descriptor, len(content), finder).ranges() == [(1, 3), (20, 21)]
+    assert DirtyPages(memory, reading(descriptor), len(content), finder).ranges() == [(1, 3), (20, 21)]
     assert memory.read(0, len(content)) == content

@@ -17,7 +17,7 @@ import hatchway
 from sandbox.engine import memory
 from sandbox.errors import RequestError
 from sandbox.sessions.session import Session
-from sandbox.wire import Language
+from sandbox.wire import Language, RunRequest
 from tests.conftest import NewBox
 
 LIVE_PYTHON = """
@@ -275,3 +275,30 @@ def test_a_process_killed_between_fork_and_use_leaves_the_cache_whole() -> None:
         assert done.stdout == b"20\n"
     with hatchway.Sandbox(language="javascript") as box:
         assert box.run("1 + 1").result == 2
+
+
+@pytest.mark.parametrize("language", ["python", "javascript", "shell"])
+def test_a_state_that_is_shared_is_the_same_memory_and_is_not_changed_by_its_sessions(new_box: NewBox, language: str) -> None:
+    code = {
+        "python": ("long = bytes(range(256)) * 2048\nshort = [1]", "short.append(2); [len(long), short]", [1 << 19, [1, 2]]),
+        "javascript": ("let long = 'x'.repeat(1 << 19), short = [1]", "short.push(2); [long.length, short]", [1 << 19, [1, 2]]),
+        "shell": ("x=one; f() { echo $x; }", "f", None),
+    }[language]
+    box = new_box(language=language)
+    assert box.run(code[0]).ok
+    state = box._session.freeze()
+    shared = dataclasses.replace(state, guests={name: guest.share() for name, guest in state.guests.items()})
+    digest = state.guests[language].memory_digest()
+    for _ in range(2):
+        session = Session(language=Language(language), state=shared)
+        guest = session._guest(Language(language), None)
+        size = guest._memory.size_bytes
+        assert guest._memory.read(0, size) == guest.image.read(0, size), "what is compared with is what is mapped"
+        assert session.freeze().guests[language].memory_digest() == digest
+        request = RunRequest(
+            session_id="s", language=Language(language), code=code[1], inputs={}, return_snapshot=False, validate_only=False
+        )
+        result = session.run(request)
+        assert result.ok and (result.result == code[2] or result.stdout == "one\n")
+        assert session.freeze().guests[language].memory_digest() != digest
+        session.close()

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import gc
+import os
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from sandbox.errors import RequestError
 from sandbox.wire import DEFAULT_LIMITS
 from sandbox.workers.interface import Worker
+from sandbox.workers.local.worker import LocalWorker
 from tests.sandbox.workers.scenes import Play, code_of, opening, run, value
 
 
@@ -78,6 +85,68 @@ def test_a_template_is_sent_once(play: Play) -> None:
             await worker.open(opening("c", template="unheard-of"))
 
     play(scene)
+
+
+def _layers() -> dict[int, int]:
+    """The memory of this process that is in files without a name: bytes by inode."""
+    found = {}
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/self/fd/{name}").startswith("/memfd:hatchway-"):
+                stat = os.stat(f"/proc/self/fd/{name}")
+                found[stat.st_ino] = stat.st_blocks * 512
+    return found
+
+
+def _shared_kb() -> int:
+    return int(Path("/proc/self/status").read_text().partition("RssShmem:")[2].split()[0])
+
+
+def test_tm_lim_unseen_a_restore_costs_what_its_session_changed_and_all_of_it_is_seen() -> None:
+    async def main() -> None:
+        worker, before, seen_kb = LocalWorker(), _layers(), _shared_kb()
+        await worker.open(opening("maker"))
+        await value(worker, "small = list(range(1000)); large = bytes(range(256)) * 4096", "maker")
+        pack = (await worker.freeze("maker")).pack
+        for number in range(5):
+            await worker.open(opening(f"s{number}", template=f"t{number}", packs=[pack]))
+            assert await value(worker, "small[999] + large[255]", f"s{number}") == 999 + 255
+        layers = {ino: size for ino, size in _layers().items() if ino not in before}
+        assert len(layers) == 5 and max(layers.values()) < 8 << 20, "the image's pages are shared, not copied"
+        assert (_shared_kb() - seen_kb) << 10 >= sum(layers.values()), "what watches the process sees all of it"
+        await worker.forget("t0")
+        assert not await worker.is_known("t0") and await value(worker, "small[1]", "s0") == 1
+        await worker.close("s0")
+        gc.collect()
+        assert len(_layers().keys() & layers.keys()) == 4
+        await worker.aclose()
+
+    asyncio.run(main())
+
+
+def test_tm_lim_unseen_templates_that_are_many_large_or_unused_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        worker = LocalWorker()
+        await worker.open(opening("maker", msgspec.structs.replace(DEFAULT_LIMITS, memory_mb=64)))
+        await value(worker, "data = b'x' * (2 << 20)", "maker")
+        pack = (await worker.freeze("maker")).pack
+
+        async def known() -> list[int]:
+            return [number for number in range(20) if f"t{number}" in worker._heaps._templates]
+
+        for number in range(18):
+            await worker.open(opening("s", template=f"t{number}", packs=[pack]))
+        assert await known() == list(range(2, 18))
+        monkeypatch.setattr("sandbox.workers.local.state_packs._TEMPLATES_BYTES_MAX", 8 << 20)
+        await worker.open(opening("s", template="t18", packs=[pack]))
+        assert 1 <= len(await known()) <= 4 and 18 in await known()
+        monkeypatch.setattr("sandbox.workers.local.state_packs._UNUSED_SECONDS", 0.0)
+        await worker.ping()
+        assert await known() == []
+        assert await value(worker, "len(data)", "s") == 2 << 20
+        await worker.aclose()
+
+    asyncio.run(main())
 
 
 def test_the_memory_of_a_template_is_charged_to_whoever_starts_from_it(play: Play) -> None:
