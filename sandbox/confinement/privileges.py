@@ -1,4 +1,4 @@
-"""What a process gives up by prctl, rlimits, capabilities and namespaces. Standard library only; raises OSError."""
+"""What a process gives up by prctl, rlimits and capabilities. Standard library only; raises OSError."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import struct
 from collections.abc import Mapping
 from typing import Final
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 36, 38
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
 _CAPABILITY_VERSION: Final = 0x20080522
 _CAPABILITIES_MAX: Final = 64
 _SIGKILL: Final = 9
-CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -42,11 +41,6 @@ def refuse_dumps() -> None:
     _set(_PR_SET_DUMPABLE, 0)
 
 
-def become_reaper() -> None:
-    """Orphans of this process's children become its own: none gets away."""
-    _set(_PR_SET_SUBREAPER, 1)
-
-
 def empty_bounding_set() -> None:
     """No program this process runs gains a capability. Without effect for a process that has none."""
     for capability in range(_CAPABILITIES_MAX):
@@ -66,8 +60,3 @@ def limit_resources(limits: Mapping[str, int]) -> None:
         most = resource.getrlimit(which)[1]
         value = value if most == resource.RLIM_INFINITY else min(value, most)
         resource.setrlimit(which, (value, value))
-
-
-def unshare(flags: int) -> None:
-    """Move this process into namespaces of its own."""
-    _check(_libc.unshare(ctypes.c_int(flags)))

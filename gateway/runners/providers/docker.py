@@ -1,6 +1,6 @@
 """`docker`: commands in a container of the local engine, whose workspace is a directory of this machine.
 
-Rules: the container has no network, no capabilities and no way to gain privileges, and runs as the gateway's own user; only the
+Rules: the container has no network, no capabilities and no way to gain privileges, and runs as the workspace's owner; only the
 workspace and volumes are shared with it. Files are read and written in the shared directory itself, below it by the kernel's own
 account, so a link made inside the container leads nowhere. A cancel ends the command's process group, not the container. A
 snapshot is an image of the container's own files; the workspace stays where it is. A container whose gateway died is found again
@@ -106,13 +106,14 @@ class Docker(Provider["DockerSession"]):
         session_id = f"docker-{random.token_hex(8)}"
         shared = [_bind(roots.workspace.host_path, top, False)]
         shared += [_bind(mount.host_path, f"{top}/{mount.prefix}", not mount.writable) for mount in roots.mounts]
+        owner = os.fstat(roots.workspace.descriptor)
         host = {
             "Mounts": shared, "NetworkMode": "none", "CapDrop": ["ALL"], "Init": True, "SecurityOpt": ["no-new-privileges"],
             "Memory": _MEMORY_BYTES, "PidsLimit": _MOST_PROCESSES, "Tmpfs": {_NOTES: "rw,noexec,nosuid,mode=1777,size=1m"},
         }  # fmt: skip
         spec = {
             "Image": image or self._image(destination), "Entrypoint": ["sleep", "infinity"], "Cmd": [], "WorkingDir": top,
-            "HostConfig": host, "User": f"{os.getuid()}:{os.getgid()}", "Labels": self._labels(destination, top),
+            "HostConfig": host, "User": f"{owner.st_uid}:{owner.st_gid}", "Labels": self._labels(destination, top),
         }  # fmt: skip
         container = await self.engine.create(session_id, spec)
         return DockerSession(self, destination, session_id, container, top, roots)
@@ -227,9 +228,7 @@ class DockerSession(RunnerSession):
         return below
 
     async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
-        cwd = self._inside(command.cwd or ".")
-        if not await asyncio.to_thread(self._roots.is_directory, cwd):
-            raise invalid("cwd is not a directory")
+        cwd = await asyncio.to_thread(self._roots.find_directory, self._inside(command.cwd or "."))
         number = self._free_notes.pop()
         note = f"{_NOTES}/{number}"
         body = {
