@@ -21,6 +21,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, NoReturn
 
+from sandbox.confinement.privileges import allow_dumps, call, check, libc
+
 _MOUNTS, _UTS, _IPC, _USER = 0x20000, 0x4000000, 0x8000000, 0x10000000
 PROCESSES, NETWORK = 0x20000000, 0x40000000
 _OPEN_TREE, _MOVE_MOUNT, _FSOPEN, _FSCONFIG, _FSMOUNT, _MOUNT_SETATTR = 428, 429, 430, 431, 432, 442
@@ -30,27 +32,12 @@ _PRIVATE: Final = 1 << 18
 _MOVE_FROM_EMPTY_PATH: Final = 4
 _SET_STRING, _CREATE = 1, 6
 _DETACH: Final = 2
-_PR_SET_DUMPABLE: Final = 4
 _PLACE: Final = b"/dev"
 """Where the new root is mounted for the moment in which it takes the place of the old one: a folder of every machine."""
 
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def _check(done: int) -> int:
-    if done < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return done
-
-
-def _call(number: int, *arguments: object) -> int:
-    passed = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
-    return _check(int(_libc.syscall(ctypes.c_long(number), *passed)))
-
 
 def unshare(flags: int) -> None:
-    _check(_libc.unshare(ctypes.c_int(flags)))
+    check(libc.unshare(ctypes.c_int(flags)))
 
 
 def leave(user: int, further: int) -> None:
@@ -60,7 +47,7 @@ def leave(user: int, further: int) -> None:
     if user == os.geteuid():
         group = os.getegid()
         unshare(flags)
-        _check(_libc.prctl(_PR_SET_DUMPABLE, ctypes.c_ulong(1), 0, 0, 0))  # or its files in /proc are root's
+        allow_dumps()
         _write_maps("self", user, group)
         return
     process = os.readlink("/proc/self")  # its number where /proc was mounted, which may not be what it is called here
@@ -117,7 +104,7 @@ def take(source: str | int, target: str, *, writable: bool = False, device: bool
             raise FileNotFoundError
     else:
         found = os.open(source, os.O_PATH | _CLOEXEC)
-    tree = _call(_OPEN_TREE, found, b"", _EMPTY_PATH | _RECURSIVE | _CLONE | _CLOEXEC)
+    tree = call(_OPEN_TREE, found, b"", _EMPTY_PATH | _RECURSIVE | _CLONE | _CLOEXEC)
     attributes = _NO_SETUID | (0 if device else _NO_DEVICES) | (0 if writable or device else _READ_ONLY)
     _set_attributes(tree, attributes, _RECURSIVE)
     is_folder = stat.S_ISDIR(os.fstat(found).st_mode)
@@ -126,7 +113,7 @@ def take(source: str | int, target: str, *, writable: bool = False, device: bool
 
 
 def _set_attributes(mount: int, attributes: int, flags: int = 0) -> None:
-    _call(_MOUNT_SETATTR, mount, b"", _EMPTY_PATH | flags, struct.pack("QQQQ", attributes, 0, _PRIVATE, 0), 32)
+    call(_MOUNT_SETATTR, mount, b"", _EMPTY_PATH | flags, struct.pack("QQQQ", attributes, 0, _PRIVATE, 0), 32)
 
 
 def become(user: int, group: int) -> None:
@@ -138,11 +125,11 @@ def become(user: int, group: int) -> None:
 
 
 def _make_filesystem(kind: bytes, *options: tuple[bytes, bytes]) -> int:
-    context = _call(_FSOPEN, kind, 1)
+    context = call(_FSOPEN, kind, 1)
     for name, value in options:
-        _call(_FSCONFIG, context, _SET_STRING, name, value, 0)
-    _call(_FSCONFIG, context, _CREATE, None, None, 0)
-    mount = _call(_FSMOUNT, context, 1, _NO_SETUID | _NO_DEVICES)
+        call(_FSCONFIG, context, _SET_STRING, name, value, 0)
+    call(_FSCONFIG, context, _CREATE, None, None, 0)
+    mount = call(_FSMOUNT, context, 1, _NO_SETUID | _NO_DEVICES)
     os.close(context)
     return mount
 
@@ -174,15 +161,15 @@ def make_root(
     trees: Iterable[Tree] = (), links: Mapping[str, str] = {}, files: Mapping[str, str] = {}, *, processes: bool = False
 ) -> None:
     """Everything this process can see from now on: the trees, links and files, and with `processes` a /proc of its own."""
-    _check(_libc.mount(None, b"/", None, ctypes.c_ulong(_PRIVATE | 1 << 14), None))
+    check(libc.mount(None, b"/", None, ctypes.c_ulong(_PRIVATE | 1 << 14), None))
     root = _make_filesystem(b"tmpfs", (b"mode", b"755"))
     made = (
         [Tree(_make_filesystem(b"proc"), "/proc", True)] if processes else []
     )  # while the machine's can be seen: the kernel asks
-    _call(_MOVE_MOUNT, root, b"", _HERE, _PLACE, _MOVE_FROM_EMPTY_PATH)
+    call(_MOVE_MOUNT, root, b"", _HERE, _PLACE, _MOVE_FROM_EMPTY_PATH)
     os.fchdir(root)
-    _check(_libc.pivot_root(b".", b"."))
-    _check(_libc.umount2(b".", _DETACH))
+    check(libc.pivot_root(b".", b"."))
+    check(libc.umount2(b".", _DETACH))
     os.chdir("/")
     before = os.umask(0o222)  # folders on the way to a place are no places to write, not even in a tree that is
     for name, text in files.items():
@@ -191,7 +178,7 @@ def make_root(
             file.write(text)
     for tree in sorted([*trees, *made], key=lambda tree: tree.target):
         _make_place(tree.target, tree.is_folder)
-        _call(_MOVE_MOUNT, tree.descriptor, b"", _HERE, os.fsencode(tree.target), _MOVE_FROM_EMPTY_PATH)
+        call(_MOVE_MOUNT, tree.descriptor, b"", _HERE, os.fsencode(tree.target), _MOVE_FROM_EMPTY_PATH)
         os.close(tree.descriptor)
     for name, target in links.items():
         os.makedirs(os.path.dirname(name), exist_ok=True)

@@ -14,17 +14,25 @@ _CAPABILITY_VERSION: Final = 0x20080522
 _CAPABILITIES_MAX: Final = 64
 _SIGKILL: Final = 9
 
-_libc = ctypes.CDLL(None, use_errno=True)
+libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _check(done: int) -> None:
-    if done != 0:
+def check(done: int) -> int:
+    """What the C library answered, if it did it."""
+    if done < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
+    return done
+
+
+def call(number: int, *arguments: object) -> int:
+    """A system call by its number."""
+    passed = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
+    return check(int(libc.syscall(ctypes.c_long(number), *passed)))
 
 
 def _set(option: int, value: int) -> None:
-    _check(_libc.prctl(option, ctypes.c_ulong(value), *(ctypes.c_ulong(0),) * 3))
+    check(libc.prctl(option, ctypes.c_ulong(value), *(ctypes.c_ulong(0),) * 3))
 
 
 def forgo_new_privileges() -> None:
@@ -41,16 +49,21 @@ def refuse_dumps() -> None:
     _set(_PR_SET_DUMPABLE, 0)
 
 
+def allow_dumps() -> None:
+    """And its files in /proc are its user's, not root's."""
+    _set(_PR_SET_DUMPABLE, 1)
+
+
 def empty_bounding_set() -> None:
     """No program this process runs gains a capability. Without effect for a process that has none."""
     for capability in range(_CAPABILITIES_MAX):
-        if _libc.prctl(_PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) != 0:
+        if libc.prctl(_PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) != 0:
             return  # this kernel has no more, or this process has none to drop
 
 
 def drop_capabilities() -> None:
     """None is left, and none can come back: not even root's."""
-    _check(_libc.capset(struct.pack("Ii", _CAPABILITY_VERSION, 0), bytes(24)))
+    check(libc.capset(struct.pack("Ii", _CAPABILITY_VERSION, 0), bytes(24)))
 
 
 def limit_resources(limits: Mapping[str, int]) -> None:

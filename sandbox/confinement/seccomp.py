@@ -11,11 +11,12 @@ process needs which calls.
 from __future__ import annotations
 
 import ctypes
-import os
 import platform
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
+
+from sandbox.confinement.privileges import check, libc
 
 _TABLE: Final = """
 read 0 63, write 1 64, open 2 -, close 3 57, stat 4 -, fstat 5 80, lstat 6 -, poll 7 -, lseek 8 62, mmap 9 222,
@@ -126,10 +127,7 @@ def apply(program: bytes) -> None:
     """From now on, for this thread and all it starts, what `prepare` made. Needs no_new_privs. Raises OSError."""
     buffer = ctypes.create_string_buffer(program, len(program))
     head = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer)))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.c_void_p(ctypes.addressof(head)), 0, 0) != 0:
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error))
+    check(libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.c_void_p(ctypes.addressof(head)), 0, 0))
 
 
 def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:

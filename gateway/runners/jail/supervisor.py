@@ -203,7 +203,7 @@ def main() -> None:
         _enter(settings)
         supervisor = Supervisor(control, settings)
     except OSError as error:
-        socket.send_fds(control, [json.dumps({"op": "ready", "error": error.strerror or str(error)}).encode()], [])
+        socket.send_fds(control, [json.dumps({"op": "ready", "error": error.strerror or type(error).__name__}).encode()], [])
         os._exit(1)
     supervisor.serve()
     os._exit(0)

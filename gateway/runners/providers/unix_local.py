@@ -31,11 +31,10 @@ from typing import Any, Unpack
 
 from gateway.egress.http1_exchange import Reader, Writer
 from gateway.runners import beneath, wire
-from gateway.runners.artifacts import Permitted, pack
 from gateway.runners.bindings import Root, Roots, locate_workspace, refusal, seen_from
 from gateway.runners.command_output import Output
 from gateway.runners.errors import invalid, not_exposed, outside, unavailable, unsupported
-from gateway.runners.interface import Ending, Provider, RunnerSession, Supplies
+from gateway.runners.interface import Ending, Provider, RootedSession, Supplies
 from gateway.runners.jail.command_rules import PROGRAMS, TEMPORARY, WORKSPACE
 from gateway.runners.jail.handle import Jail, JailError
 from gateway.runners.manifests import Seed, StoreMount, place_mounts, volume_folder, volumes_folder
@@ -117,8 +116,8 @@ class UnixLocal(Provider["UnixLocalSession"]):
             raise unsupported("this gateway gives unix-local commands no network", "its operator can allow it")
 
     async def _make(self, destination: wire.Destination, binding: wire.Binding | None) -> UnixLocalSession:
-        if self.setup_hint:
-            raise unavailable("unix-local cannot jail commands on this machine", self.setup_hint)
+        if hint := await asyncio.to_thread(lambda: self.setup_hint):
+            raise unavailable("unix-local cannot jail commands on this machine", hint)
         roots = await asyncio.to_thread(self._roots, destination, binding)
         return UnixLocalSession(self, destination, f"unix-local-{next(self._numbers)}", roots)
 
@@ -142,14 +141,13 @@ def _draw_user() -> int:
     return _FIRST_USER + secrets.randbelow(_USERS)
 
 
-class UnixLocalSession(RunnerSession):
+class UnixLocalSession(RootedSession):
     provider: UnixLocal
 
     def __init__(
         self, provider: UnixLocal, destination: wire.Destination, session_id: str, roots: tuple[Root, list[Root]]
     ) -> None:
-        super().__init__(provider, destination, session_id)
-        self.roots = Roots(roots[0], session_id, roots[1])
+        super().__init__(provider, destination, session_id, Roots(roots[0], session_id, roots[1]))
         self._home = Path(tempfile.mkdtemp(prefix="hatchway-runner-"))
         base = os.stat(provider.base)
         self._user, self._group = (base.st_uid, base.st_gid) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
@@ -161,7 +159,7 @@ class UnixLocalSession(RunnerSession):
         for folder in ("tmp", "readonly"):
             (self._home / folder).mkdir()
         os.chown(self._home / "tmp", self._user, self._group)
-        self._own(self.roots.workspace)
+        await asyncio.to_thread(self._own, self.roots.workspace)
         await super().open(manifest)
         for path, mount in place_mounts(manifest):
             if mount.intent.kind == "s3":
@@ -235,7 +233,8 @@ class UnixLocalSession(RunnerSession):
                 try:
                     self._jail = await self._start_jail()
                 except (JailError, OSError) as error:
-                    hint = f"is there all that the kernel must give for it? it said: {error}"
+                    said = error.strerror if isinstance(error, OSError) else error  # its text may name a path
+                    hint = f"is there all that the kernel must give for it? it said: {said}"
                     raise unavailable("the jail of a unix-local session could not be started", hint) from None
             return self._jail
 
@@ -311,12 +310,6 @@ class UnixLocalSession(RunnerSession):
 
     # Files
 
-    async def _read(self, path: str) -> bytes:
-        return await asyncio.to_thread(self.roots.read, path)
-
-    async def _write(self, path: str, contents: bytes) -> None:
-        await asyncio.to_thread(self.roots.write, path, contents)
-
     def _read_files(self, path: str) -> dict[str, bytes]:
         root = self.roots.workspace.descriptor
         found = {}
@@ -327,12 +320,6 @@ class UnixLocalSession(RunnerSession):
             if refused.kind != "missing":
                 raise refusal(refused, path, self.id) from None
         return found
-
-    async def _archive(self, path: str, permitted: Permitted) -> bytes:
-        def collect() -> bytes:
-            return pack((name, self.roots.read(f"{path}/{name}")) for name in filter(permitted, self.roots.files(path)))
-
-        return await asyncio.to_thread(collect)
 
     # Ports
 

@@ -23,12 +23,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
 from sandbox.confinement import landlock, namespaces, privileges, seccomp
 from sandbox.errors import SetupError
-from sandbox.workers.jail.layer import Layer
+from sandbox.workers.jail import cgroups
 from sandbox.workers.jail.system_calls import WORKER
 
 Mode = Literal["required", "best_effort"]
@@ -44,6 +44,16 @@ _FIRST_USER: Final = 0x6000_0000
 _UNPRIVILEGED_USER: Final = 65534
 _OPTIONAL: Final = ("namespaces",)
 """Where a container has none, the calls that seccomp leaves can still name no file, process or network."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer as it was found or entered. `detail` tells what it does here, or why it is missing."""
+
+    name: str
+    applied: bool
+    detail: str
+    required: bool = True
 
 
 def enter(mode: Mode = "required", rules: seccomp.Filter = WORKER) -> list[Layer]:
@@ -167,9 +177,9 @@ def examine() -> list[Layer]:
 
 def report() -> None:
     """What the child of `examine` does."""
-    from sandbox.workers.jail import cgroups
-
-    outside = [leave_processes(), cgroups.layer()]
+    memory, why = cgroups.find()
+    detail = "the kernel ends workers" if memory is not None else f"{why}; the watchdog ends workers"
+    outside = [leave_processes(), Layer("memory", memory is not None, f"{detail} that take too much", False)]
     layers = [*enter("best_effort"), *outside]
     sys.stdout.write(json.dumps([asdict(layer) for layer in layers]))
     sys.stdout.flush()
