@@ -27,6 +27,8 @@ PROGRAMS: Final = (
 NETWORK_FILES: Final = ("/etc/hosts", "/etc/resolv.conf")
 DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 WORKSPACE, TEMPORARY = "/workspace", "/tmp"
+SHARES: Final = {"max_user_namespaces": 0, "max_inotify_instances": 32}
+"""What a session may have of what the kernel counts for the user who made its namespaces, whom other sessions share."""
 _LINKS: Final = {
     "/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1",
     "/dev/stderr": "/proc/self/fd/2", "/dev/shm": TEMPORARY,

@@ -186,6 +186,9 @@ def _enter(settings: dict[str, Any]) -> None:
     privileges.die_with_parent()
     privileges.refuse_dumps()
     namespaces.make_root(trees, links, command_rules.write_accounts(user, group, network=network), processes=True)
+    for name, most in command_rules.SHARES.items():
+        with open(f"/proc/sys/user/{name}", "w") as file:
+            file.write(str(most))
     socket.sethostname("hatchway")
     if not network:
         _raise_loopback()

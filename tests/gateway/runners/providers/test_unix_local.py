@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import socket
 from contextlib import suppress
 from pathlib import Path
@@ -103,6 +104,49 @@ print(libc.prctl(39, 0, 0, 0, 0), "no new privileges")
     async def main() -> None:
         session = await opened(tmp_path / "base")
         assert await python(session, code) == "1 no new privileges\n"
+        await session.close()
+
+    go(main())
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "said"),
+    [
+        (
+            "git",
+            "git init -q a && cd a && git -c user.name=x -c user.email=x commit -q --allow-empty -m x && git log --format=%s",
+            "x",
+        ),
+        ("make", "printf 'all:\\n\\t@echo made\\n' > Makefile && make -j2", "made"),
+        ("node", "node -e \"require('fs').watch('.').close(); console.log(require('os').tmpdir())\"", "/tmp"),
+        ("python3", "python3 -c 'import multiprocessing as m; print(sum(m.Pool(2).map(abs, [-1, 2])))'", "3"),
+        ("bash", "bash -c 'cat <(echo substituted) && ps -e > /dev/null'", "substituted"),
+        ("cc", "echo 'int main(){return 0;}' > a.c && cc a.c -o a && ./a && echo compiled", "compiled"),
+    ],
+)
+def test_ordinary_programs_work_in_the_jail(tmp_path: Path, program: str, code: str, said: str) -> None:
+    if shutil.which(program, path="/usr/local/bin:/usr/bin:/bin") is None:
+        pytest.skip(f"{program} is not installed")
+
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        done = await run(session, "sh", "-c", code)
+        assert (done.stdout, done.stderr) == (f"{said}\n", "")
+        await session.close()
+
+    go(main())
+
+
+def test_tm_run_tenant_a_session_has_a_share_of_what_the_kernel_counts_for_all(tmp_path: Path) -> None:
+    code = """
+import ctypes
+libc = ctypes.CDLL(None)
+print(sum(libc.inotify_init1(0) >= 0 for _ in range(100)), open("/proc/sys/user/max_user_namespaces").read())
+"""
+
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        assert (await python(session, code)).split() == ["32", "0"]
         await session.close()
 
     go(main())
