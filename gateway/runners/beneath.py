@@ -3,7 +3,8 @@
 How: the kernel resolves a path from a descriptor of the root (openat2 with RESOLVE_BENEATH), so a link or a `..` that leads out
 is refused in the same step that opens; there is no moment between a check and a use for another process to change a name. Where
 openat2 is missing, names are opened one by one and every link is refused. A file is looked at (O_PATH) before it is opened, so
-devices and fifos are never opened. New contents go into a file of their own that then takes the name.
+devices and fifos are never opened. New contents go into a file of their own that then takes the name. What root makes here
+belongs to the owner of the folder it is made in.
 
 THREAT[TM-RUN-LINK]: a file with several names (hard links) may be one from outside: it is not read, and never written through.
 
@@ -162,6 +163,7 @@ def _put(parent: int, name: str, contents: bytes) -> str | None:
     try:
         with open(opened, "wb") as file:
             file.write(contents)
+            _give(file.fileno(), parent)
             os.fchmod(file.fileno(), mode)
         os.rename(part, name, src_dir_fd=parent, dst_dir_fd=parent)
     except OSError as error:
@@ -191,6 +193,9 @@ def make_directory(root: int, path: str) -> int:
         try:
             if names[end - 1] != "..":
                 os.mkdir(names[end - 1], dir_fd=parent)
+                made = os.open(names[end - 1], os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+                _give(made, parent)
+                os.close(made)
         except FileExistsError:
             pass
         except OSError as error:
@@ -198,6 +203,28 @@ def make_directory(root: int, path: str) -> int:
         finally:
             os.close(parent)
     return resolve(root, path, flags)
+
+
+def _give(made: int, parent: int) -> None:
+    """To the owner of the folder it was made in: programs that run as that user must be able to change it."""
+    if os.geteuid() == 0:
+        owner = os.fstat(parent)
+        os.fchown(made, owner.st_uid, owner.st_gid)
+
+
+def claim(root: int, user: int) -> None:
+    """Give a directory and all below it to a user. A file with several names stays whose it is: one may lie outside."""
+    if os.fstat(root).st_uid == user:
+        return
+    for _, folders, names, folder in os.fwalk(".", dir_fd=root):
+        for name in folders + names:
+            try:
+                known = os.lstat(name, dir_fd=folder)
+                if stat.S_ISDIR(known.st_mode) or known.st_nlink == 1:
+                    os.chown(name, user, user, dir_fd=folder, follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+    os.chown(f"/proc/self/fd/{root}", user, user)  # last: what was broken off is done again
 
 
 def _umask() -> int:
@@ -245,6 +272,16 @@ def is_directory(root: int, path: str) -> bool:
         return stat.S_ISDIR(os.fstat(found).st_mode)
     finally:
         os.close(found)
+
+
+def exists(root: int, path: str) -> bool:
+    try:
+        os.close(resolve(root, path, os.O_PATH | os.O_NOFOLLOW))
+    except Refused as refused:
+        if refused.kind != "missing":
+            raise
+        return False
+    return True
 
 
 def main(arguments: list[str]) -> int:

@@ -139,20 +139,14 @@ class Roots:
     def files(self, path: str) -> list[str]:
         return self._do(path, False, lambda root, below: list(beneath.files(root.descriptor, below)))
 
-    def is_directory(self, path: str) -> bool:
-        return self._do(path, False, lambda root, below: beneath.is_directory(root.descriptor, below))
-
-    def open_directory(self, path: str | None) -> int:
-        """A working directory: in the workspace or a mount, never in a read root. The caller closes it."""
-        if path is None or path == ".":
-            return os.dup(self.workspace.descriptor)
-
-        def enter(root: Root, below: str) -> int:
-            return beneath.resolve(root.descriptor, below, os.O_PATH | os.O_DIRECTORY)
-
-        if _below(path, self.workspace) is None:
-            raise errors.outside(path, self.name) if path else errors.path_required()
-        return self._do(path, False, enter)
+    def find_directory(self, path: str) -> str:
+        """A working directory as a path below the workspace: in it or a mount, never in a read root."""
+        below = _below(path, self.workspace) if path else "."
+        if below is None:
+            raise errors.outside(path, self.name)
+        if not self._do(path, False, lambda root, inside: beneath.is_directory(root.descriptor, inside)):
+            raise errors.invalid("cwd is not a directory")
+        return below
 
 
 def _below(path: str, root: Root) -> str | None:

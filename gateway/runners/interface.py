@@ -24,8 +24,8 @@ from typing import Any, Generic, TypedDict, TypeVar
 from gateway.egress import Egress
 from gateway.egress.http1_exchange import Reader, Writer
 from gateway.runners import wire
-from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep
-from gateway.runners.bindings import check_binding
+from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
+from gateway.runners.bindings import Roots, check_binding
 from gateway.runners.command_output import STDERR, STDOUT, OnOutput, Output
 from gateway.runners.errors import busy, in_use, invalid, path_required, paused, stale, too_large, unknown, unsupported
 from gateway.runners.manifests import Seed, StoreMount, check_manifest, read_entries
@@ -373,6 +373,31 @@ def check_path(path: str) -> None:
         raise path_required()
     if "\0" in path or _size_bytes(path) > MAX_PATH_BYTES:
         raise invalid(f"a path has at most {MAX_PATH_BYTES} bytes and no NUL")
+
+
+class RootedSession(RunnerSession):
+    """A session whose workspace is a directory of this machine: its files are read and written there, held by the kernel."""
+
+    def __init__(self, provider: Provider[Any], destination: wire.Destination, session_id: str, roots: Roots) -> None:
+        super().__init__(provider, destination, session_id)
+        self.roots = roots
+
+    def _locate(self, path: str) -> str:
+        """What the roots call what a caller names."""
+        return path
+
+    async def _read(self, path: str) -> bytes:
+        return await asyncio.to_thread(self.roots.read, self._locate(path))
+
+    async def _write(self, path: str, contents: bytes) -> None:
+        await asyncio.to_thread(self.roots.write, self._locate(path), contents)
+
+    async def _archive(self, path: str, permitted: Permitted) -> bytes:
+        def collect() -> bytes:
+            top = self._locate(path)
+            return pack((name, self.roots.read(f"{top}/{name}")) for name in filter(permitted, self.roots.files(top)))
+
+        return await asyncio.to_thread(collect)
 
 
 class Supplies(TypedDict, total=False):

@@ -18,7 +18,6 @@ from sandbox.errors import SandboxError
 from sandbox.guests.images import Images, images, source_of
 from sandbox.languages import GUESTS
 from sandbox.workers.jail import jail
-from sandbox.workers.jail.layer import Layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ def examine(store: Images, *, verify: bool = False) -> list[Finding]:
     return findings
 
 
-def _describe_layer(layer: Layer) -> Finding:
+def _describe_layer(layer: jail.Layer) -> Finding:
     """A layer of the jail of worker processes. Without a required one `hatchway serve` needs `jail = "best_effort"`."""
     if layer.applied:
         return Finding(f"jail: {layer.name}", "good", layer.detail)

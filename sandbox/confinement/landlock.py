@@ -7,12 +7,13 @@ architectures. Does not know: which process may reach what.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import stat
 import struct
 from collections.abc import Iterable
 from typing import Final
+
+from sandbox.confinement.privileges import call
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _VERSION, _PATH_BENEATH = 1, 1
@@ -31,21 +32,11 @@ PROGRAMS: Final = READ | _EXECUTE
 WRITE: Final = PROGRAMS | _WRITE | _REMOVE | _MAKE | _REFER | _TRUNCATE
 DEVICE: Final = _READ | _WRITE
 
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def _call(number: int, *arguments: object) -> int:
-    done = int(_libc.syscall(number, *arguments))
-    if done < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return done
-
 
 def find_version() -> int:
     """What this kernel knows; 0 if nothing. 4 is the first that knows ports, 6 the first that keeps signals inside."""
     try:
-        return _call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
+        return call(_CREATE, None, 0, _VERSION)
     except OSError:
         return 0
 
@@ -63,7 +54,7 @@ def make_ruleset(denied_ports: int) -> int:
     files = _drop_unknown(_EVERY_ACCESS, version)
     attributes = struct.pack("QQQ", files, denied_ports, _SCOPE_SOCKETS | _SCOPE_SIGNALS)
     attributes = attributes[: 24 if version >= 6 else 16 if version >= 4 else 8]
-    return _call(_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
+    return call(_CREATE, attributes, len(attributes), 0)
 
 
 def grant(ruleset: int, descriptors: Iterable[int], access: int) -> None:
@@ -71,9 +62,9 @@ def grant(ruleset: int, descriptors: Iterable[int], access: int) -> None:
     for descriptor in descriptors:
         allowed = access if stat.S_ISDIR(os.fstat(descriptor).st_mode) else access & _OF_FILES
         rule = struct.pack("=Qi", allowed, descriptor)
-        _call(_ADD, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0))
+        call(_ADD, ruleset, _PATH_BENEATH, rule, 0)
 
 
 def restrict(ruleset: int) -> None:
     """This process and all it starts, for ever. Needs no_new_privs."""
-    _call(_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0))
+    call(_RESTRICT, ruleset, 0)

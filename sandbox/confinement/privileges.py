@@ -1,4 +1,4 @@
-"""What a process gives up by prctl, rlimits, capabilities and namespaces. Standard library only; raises OSError."""
+"""What a process gives up by prctl, rlimits and capabilities. Standard library only; raises OSError."""
 
 from __future__ import annotations
 
@@ -9,23 +9,30 @@ import struct
 from collections.abc import Mapping
 from typing import Final
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 36, 38
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
 _CAPABILITY_VERSION: Final = 0x20080522
 _CAPABILITIES_MAX: Final = 64
 _SIGKILL: Final = 9
-CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 
-_libc = ctypes.CDLL(None, use_errno=True)
+libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _check(done: int) -> None:
-    if done != 0:
+def check(done: int) -> int:
+    """What the C library answered, if it did it."""
+    if done < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
+    return done
+
+
+def call(number: int, *arguments: object) -> int:
+    """A system call by its number."""
+    passed = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
+    return check(int(libc.syscall(ctypes.c_long(number), *passed)))
 
 
 def _set(option: int, value: int) -> None:
-    _check(_libc.prctl(option, ctypes.c_ulong(value), *(ctypes.c_ulong(0),) * 3))
+    check(libc.prctl(option, ctypes.c_ulong(value), *(ctypes.c_ulong(0),) * 3))
 
 
 def forgo_new_privileges() -> None:
@@ -42,21 +49,21 @@ def refuse_dumps() -> None:
     _set(_PR_SET_DUMPABLE, 0)
 
 
-def become_reaper() -> None:
-    """Orphans of this process's children become its own: none gets away."""
-    _set(_PR_SET_SUBREAPER, 1)
+def allow_dumps() -> None:
+    """And its files in /proc are its user's, not root's."""
+    _set(_PR_SET_DUMPABLE, 1)
 
 
 def empty_bounding_set() -> None:
     """No program this process runs gains a capability. Without effect for a process that has none."""
     for capability in range(_CAPABILITIES_MAX):
-        if _libc.prctl(_PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) != 0:
+        if libc.prctl(_PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) != 0:
             return  # this kernel has no more, or this process has none to drop
 
 
 def drop_capabilities() -> None:
     """None is left, and none can come back: not even root's."""
-    _check(_libc.capset(struct.pack("Ii", _CAPABILITY_VERSION, 0), bytes(24)))
+    check(libc.capset(struct.pack("Ii", _CAPABILITY_VERSION, 0), bytes(24)))
 
 
 def limit_resources(limits: Mapping[str, int]) -> None:
@@ -66,8 +73,3 @@ def limit_resources(limits: Mapping[str, int]) -> None:
         most = resource.getrlimit(which)[1]
         value = value if most == resource.RLIM_INFINITY else min(value, most)
         resource.setrlimit(which, (value, value))
-
-
-def unshare(flags: int) -> None:
-    """Move this process into namespaces of its own."""
-    _check(_libc.unshare(ctypes.c_int(flags)))

@@ -1,14 +1,16 @@
 """The zygote: a process that has everything loaded and makes workers by forking.
 
 How: it is started fresh, so it has nothing of its user's memory and environment; imports what workers use, maps the images, and
-waits. For each worker it is sent one end of a connection; it forks, and the child enters the jail and
-serves. It watches its children and tells when they end.
+waits, as process 1 of a namespace in which there is nothing but its workers, and no network. For each worker it is sent one end
+of a connection; it forks, and the child enters the jail and serves. It watches its children and tells when they end. Pids are
+those of its user's namespace.
 
     user   → zygote  {"spawn": number} with a descriptor      {"kill": pid}
     zygote → user    {"ready": …}  {"spawned": number, "pid": …}  {"ended": pid, "status": …}
 
-Rules: INVARIANT: one thread, always: a fork copies no other. THREAT[TM-ISO-ZYGOTE]: nothing of any tenant is ever here, and what
-is secret (the key of the cache) is wiped before the first fork. When its user is gone it ends, and its children with it.
+Rules: INVARIANT: one thread, always: a fork copies no other. THREAT[TM-ISO-ZYGOTE]: nothing of any tenant is ever here but
+descriptors of its worker, which the next one does not get; what is secret (the key of the cache) is wiped before the first fork.
+When its user is gone it ends, and its children with it.
 Does not know: tenants, sessions.
 """
 
@@ -117,10 +119,11 @@ class Zygote:
         self._options = options
         self._serve = serve
         self._poll = select.poll()
-        self._children: dict[int, int] = {}
+        self._children: dict[int, tuple[int, int]] = {}
+        """By a descriptor of each: its number here, and in the user's namespace."""
         self._parsers: dict[int, socket.socket] = {}
         self._cgroups = cgroups.find()[0]
-        self._kept = {int(name) for name in os.listdir("/proc/self/fd")} - {control.fileno()}
+        self._kept = jail.list_files() - {control.fileno()}
 
     def run(self) -> None:
         """Until the user is gone."""
@@ -137,9 +140,8 @@ class Zygote:
                     elif descriptor in self._parsers:
                         self._start_parser(descriptor)
         finally:
-            for pid in self._children.values():
-                os.kill(pid, signal.SIGKILL)
             for descriptor in list(self._children):
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
                 self._reap(descriptor)
 
     def _tell(self, **message: Any) -> None:
@@ -155,8 +157,9 @@ class Zygote:
         asked = json.loads(message)
         if "spawn" in asked and descriptors:
             self._spawn(asked["spawn"], socket.socket(fileno=descriptors[0]))
-        elif "kill" in asked and asked["kill"] in self._children.values():
-            os.kill(asked["kill"], signal.SIGKILL)
+        for descriptor, (_, outside) in self._children.items():
+            if outside == asked.get("kill"):
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
         return True
 
     def _spawn(self, number: int, end: socket.socket) -> None:
@@ -175,25 +178,28 @@ class Zygote:
             one.close()
         if self._cgroups is not None:
             self._cgroups.add(pid, self._options.memory_bytes)
-        self._watch(pid)
+        outside = self._watch(pid)
         for one in ours:
             self._parsers[one.fileno()] = one
             self._poll.register(one.fileno(), select.POLLIN)
-        self._tell(spawned=number, pid=pid)
+        self._tell(spawned=number, pid=outside)
 
-    def _watch(self, pid: int) -> None:
+    def _watch(self, pid: int) -> int:
         descriptor = os.pidfd_open(pid)
-        self._children[descriptor] = pid
+        with open(f"/proc/self/fdinfo/{descriptor}") as file:
+            outside = next(int(line.split()[1]) for line in file if line.startswith("Pid:"))
+        self._children[descriptor] = pid, outside
         self._poll.register(descriptor, select.POLLIN)
+        return outside
 
     def _reap(self, descriptor: int) -> None:
-        pid = self._children.pop(descriptor)
+        pid, outside = self._children.pop(descriptor)
         self._poll.unregister(descriptor)
         os.close(descriptor)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         if self._cgroups is not None:
             self._cgroups.remove(pid)
-        self._tell(ended=pid, status=status)
+        self._tell(ended=outside, status=status)
 
     def _start_parser(self, descriptor: int) -> None:
         """A worker has sent its first source, or is gone."""
@@ -229,7 +235,8 @@ class Zygote:
         """Close what is not the worker's, and open what can only be opened outside of the jail."""
         tracking = kernel()
         opened = {one for one in (tracking.itself, tracking.pagemap, tracking.faults) if one is not None}
-        jail.close_files(self._kept | opened | {end.fileno(), *(one.fileno() for one in parsing)})
+        others = self._children.keys() | self._parsers.keys()  # whatever numbers they have: they are other tenants'
+        jail.close_files((self._kept | opened | {end.fileno(), *(one.fileno() for one in parsing)}) - others)
         self._serve.prepare()
         child_parsers.use([typescript_parser.Asker(one) for one in parsing])
 
@@ -251,17 +258,17 @@ def main(arguments: Sequence[str] | None = None, serve: Serve | None = None) -> 
     options = msgspec.json.decode(encoded, type=Options)
     control = socket.socket(fileno=int(descriptor))
     control.set_inheritable(False)
+    apart = jail.leave_processes()
     os.environ.clear()
     ctypes.CDLL(None).clearenv()
     if options.cache is not None:
         images._cache = Cache(Path(options.cache))
     ready = load(images)
-    network = jail.leave_network()
     refuse_others(images)
     forget_key(images.cache)
     gc.collect()
     gc.freeze()
     zygote = Zygote(control, options, serve or WorkerProcess())
-    zygote._tell(ready=ready, network=network.applied)
+    zygote._tell(ready=ready, apart=apart.applied)
     zygote.run()
     os._exit(0)

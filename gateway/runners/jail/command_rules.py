@@ -1,65 +1,97 @@
-"""What a command gives up before it starts: capabilities, new privileges, system calls, resources, the network.
+"""What a command finds of this machine, and which system calls it may make: data for `sandbox.confinement`.
 
-Landlock does not cover named unix sockets (a Docker socket is one), other address families, System V shared memory, namespaces,
-io_uring or the kernel's management calls. A system-call filter refuses those: a socket is of the internet families or it is not
-made; and, where the network could not be taken away by a namespace, only TCP sockets are, whose connections Landlock refuses.
+A command sees the system's programs, a few files of /etc without keys, six devices, processes of its own session, and what its
+session was given. THREAT[TM-RUN-ESCAPE]: an allow-list twice: what is not listed here is neither there nor can be asked for.
+Nothing here names another process, a namespace, a mount, a key or a counter of the machine; a socket is of the internet families
+(a Docker socket is not), and a limit can be set for the asking process only.
 
-Rules: THREAT[TM-RUN-ESCAPE]: reading or writing outside of the workspace is refused by the kernel, whatever path or link is used.
-The Landlock ruleset is made once by the supervisor; a child only enters it. Standard library only. The filter knows x86-64 and
-arm64; on others applying it raises, and nothing runs.
+Rules: a call is listed because ordinary programs (shells, compilers, git, Python, Node, servers) make it. Unknown calls are
+answered as an older kernel would, so that libraries fall back. Standard library only. x86-64 and arm64; on others nothing runs.
 """
 
 from __future__ import annotations
 
 import os
-import struct
+from collections.abc import Sequence
 from typing import Final
 
-from sandbox.confinement import privileges
-from sandbox.confinement.seccomp import ALL, ALLOW, ENOSYS, EPERM, Check, Filter, Rule
+from sandbox.confinement import namespaces
+from sandbox.confinement.seccomp import ALL, ALLOW, ENOSYS, EPERM, Filter
 
-_INTERNET: Final[Check] = (0, ALL, (2, 10))
-_STREAM: Final[Check] = (1, 0xF, (1,))
-_TCP: Final[Check] = (2, ALL, (0, 6))
-_NO_NAMESPACES: Final[Check] = (0, 0x7E020000, (0,))
-
-_DENIED: Final = (
-    "ptrace", "mount", "umount2", "pivot_root", "chroot", "unshare", "setns", "bpf", "keyctl", "add_key", "request_key",
-    "init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load", "perf_event_open", "userfaultfd",
-    "io_uring_setup", "io_uring_enter", "io_uring_register", "open_by_handle_at", "process_vm_readv", "process_vm_writev",
-    "pidfd_getfd", "move_mount", "open_tree", "fsopen", "mount_setattr", "reboot", "swapon", "swapoff", "acct", "quotactl",
-    "settimeofday", "clock_settime", "sethostname", "setdomainname", "syslog", "personality", "shmget", "shmat", "shmctl",
-    "semget", "semop", "semctl", "semtimedop", "msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink",
+PROGRAMS: Final = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
+    "/etc/ca-certificates", "/etc/pki/ca-trust", "/etc/pki/tls/certs", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+    "/etc/localtime", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/protocols", "/etc/services", "/etc/gai.conf",
+    "/etc/bash.bashrc", "/etc/profile",
 )  # fmt: skip
-_CALLS: Final[dict[str, Rule]] = {
-    **dict.fromkeys(_DENIED, EPERM),
-    "clone3": ENOSYS,  # its flags are behind a pointer: the C library falls back to clone
-    "clone": [_NO_NAMESPACES],
-}
-INTERNET_ONLY: Final = Filter({**_CALLS, "socket": [_INTERNET]}, otherwise=ALLOW, foreign=EPERM)
-TCP_ONLY: Final = Filter({**_CALLS, "socket": [_INTERNET, _STREAM, _TCP]}, otherwise=ALLOW, foreign=EPERM)
+NETWORK_FILES: Final = ("/etc/hosts", "/etc/resolv.conf")
+DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+WORKSPACE, TEMPORARY = "/workspace", "/tmp"
+SHARES: Final = {"max_user_namespaces": 0, "max_inotify_instances": 32}
+"""What a session may have of what the kernel counts for the user who made its namespaces, whom other sessions share."""
+_LINKS: Final = {
+    "/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1",
+    "/dev/stderr": "/proc/self/fd/2", "/dev/shm": TEMPORARY,
+}  # fmt: skip
+
+_ALLOWED: Final = """
+read write close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction rt_sigprocmask rt_sigreturn ioctl pread64
+pwrite64 readv writev access pipe select sched_yield mremap msync mincore madvise dup dup2 pause nanosleep getitimer alarm
+setitimer getpid sendfile connect accept sendto recvfrom sendmsg recvmsg shutdown bind listen getsockname getpeername
+socketpair setsockopt getsockopt fork vfork execve exit wait4 kill uname fcntl flock fsync fdatasync truncate ftruncate
+getdents getcwd chdir fchdir rename mkdir rmdir link unlink symlink readlink chown fchown lchown umask gettimeofday getrlimit
+getrusage sysinfo times getuid getgid setuid setgid geteuid getegid setpgid getppid getpgrp setsid setreuid setregid getgroups
+setresuid getresuid setresgid getresgid getpgid setfsuid setfsgid getsid capget rt_sigpending rt_sigtimedwait rt_sigqueueinfo
+rt_sigsuspend sigaltstack utime statfs fstatfs getpriority setpriority sched_setparam sched_getparam sched_setscheduler
+sched_getscheduler sched_get_priority_max sched_get_priority_min sched_rr_get_interval mlock munlock mlockall munlockall prctl
+arch_prctl setrlimit sync gettid readahead setxattr lsetxattr fsetxattr getxattr lgetxattr fgetxattr listxattr llistxattr
+flistxattr removexattr lremovexattr fremovexattr tkill time futex sched_setaffinity sched_getaffinity epoll_create getdents64
+set_tid_address restart_syscall fadvise64 timer_create timer_settime timer_gettime timer_getoverrun timer_delete clock_gettime
+clock_getres clock_nanosleep exit_group epoll_wait epoll_ctl tgkill utimes waitid inotify_init inotify_add_watch
+inotify_rm_watch mkdirat fchownat futimesat newfstatat unlinkat renameat linkat symlinkat readlinkat faccessat pselect6 ppoll
+set_robust_list get_robust_list splice tee sync_file_range vmsplice utimensat epoll_pwait signalfd timerfd_create eventfd
+fallocate timerfd_settime timerfd_gettime accept4 signalfd4 eventfd2 epoll_create1 dup3 pipe2 inotify_init1 preadv pwritev
+rt_tgsigqueueinfo recvmmsg syncfs sendmmsg getcpu sched_setattr sched_getattr renameat2 seccomp getrandom memfd_create
+execveat membarrier mlock2 copy_file_range preadv2 pwritev2 statx rseq pidfd_send_signal pidfd_open close_range faccessat2
+epoll_pwait2 landlock_create_ruleset landlock_add_rule landlock_restrict_self futex_waitv cachestat map_shadow_stack
+futex_wake futex_wait futex_requeue mseal
+"""
+_MODES: Final = {
+    "open": 2, "openat": 3, "creat": 1, "mknod": 1, "mknodat": 2, "chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2
+}  # fmt: skip
+"""Where a mode is among the arguments: no file of the workspace, which the machine has too, becomes one that changes users."""
+COMMAND: Final = Filter(
+    {
+        **dict.fromkeys(_ALLOWED.split(), ALLOW),
+        "clone3": ENOSYS,  # its flags are behind a pointer: the C library falls back to clone
+        "clone": [(0, 0x7E020080, (0,))],  # no namespaces
+        "socket": [(0, ALL, (2, 10))],
+        "prlimit64": [(0, ALL, (0,))],
+        **{name: [(mode, 0o6000, (0,))] for name, mode in _MODES.items()},
+    },
+    otherwise=ENOSYS,
+    foreign=EPERM,
+    machines=("x86_64", "aarch64"),
+)
 
 
-def leave_network() -> bool:
-    """Move to a network that has a loopback device and nothing else; False where this machine does not let us."""
-    user, group = os.getuid(), os.getgid()
-    try:
-        privileges.unshare(privileges.CLONE_NEWNET)
-    except OSError:
-        try:
-            privileges.unshare(privileges.CLONE_NEWUSER | privileges.CLONE_NEWNET)
-        except OSError:
-            return False
-        for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-            with open(f"/proc/self/{name}", "w") as file:
-                file.write(text)
-    _raise_loopback()
-    return True
+def take_programs(paths: Sequence[str]) -> tuple[list[namespaces.Tree], dict[str, str]]:
+    """The programs and files of this machine that are there: as trees, or as links where they are links into such a tree."""
+    trees, links = [], dict(_LINKS)
+    for path in paths:
+        real = os.path.realpath(path)
+        if os.path.islink(path) and any(real == top or real.startswith(top + "/") for top in paths if not os.path.islink(top)):
+            links[path] = real
+        elif os.path.exists(path):
+            trees.append(namespaces.take(path, path))
+    trees += [namespaces.take(path, path, device=True) for path in DEVICES if os.path.exists(path)]
+    return trees, links
 
 
-def _raise_loopback() -> None:
-    import fcntl
-    import socket
-
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: up, running
+def write_accounts(user: int, group: int, *, network: bool) -> dict[str, str]:
+    """The accounts a command finds: its own, and the one that files of others are shown with."""
+    files = {
+        "/etc/passwd": f"user:x:{user}:{group}:user:{WORKSPACE}:/bin/sh\nothers:x:65534:65534:others:/:/usr/sbin/nologin\n",
+        "/etc/group": f"user:x:{group}:\nothers:x:65534:\n",
+    }
+    return files if network else {**files, "/etc/hosts": "127.0.0.1 localhost\n::1 localhost\n"}

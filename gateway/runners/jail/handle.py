@@ -15,7 +15,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ class Jail:
         self._loop.add_reader(control, self._hear)
 
     @classmethod
-    async def start(cls, settings: dict[str, Any], descriptors: Sequence[int]) -> Jail:
+    async def start(cls, settings: dict[str, Any], descriptors: Collection[int]) -> Jail:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, _memory(json.dumps(settings).encode()) as file:
             passed = (theirs.fileno(), file.fileno(), *descriptors)
@@ -58,12 +58,12 @@ class Jail:
             answer = await asyncio.wait_for(jail._expect("ready"), _START_SECONDS)
         except TimeoutError:
             answer = None
-        if answer is None:
+        if answer is None or "error" in answer[0]:
             await jail.close()
-            raise JailError("the supervisor did not start")
+            raise JailError(answer[0]["error"] if answer is not None else "it did not start")
         return jail
 
-    async def run(self, spec: dict[str, Any], cwd: int, stdin: bytes, output: Output) -> RunningCommand:
+    async def run(self, spec: dict[str, Any], stdin: bytes, output: Output) -> RunningCommand:
         name = str(next(self._numbers))
         ended = self._expect(name)
         pipes = []
@@ -76,7 +76,7 @@ class Jail:
                 stack.callback(os.close, writer)
                 writers.append(writer)
                 pipes.append(_Pipe(self, reader, stream, output))
-            self._send({"op": "run", "id": name}, described.fileno(), cwd, given.fileno(), *writers)
+            self._send({"op": "run", "id": name}, described.fileno(), given.fileno(), *writers)
         return RunningCommand(self, name, ended, pipes)
 
     async def dial(self, port: int) -> socket.socket | None:
@@ -137,7 +137,7 @@ class Jail:
                 future.set_result(None)
 
     async def close(self) -> None:
-        """The supervisor kills all that is below it, and ends."""
+        """The supervisor ends, and with it all that is below it."""
         self._lose()
         self._control.close()
         await asyncio.to_thread(self._process.wait)

@@ -1,13 +1,12 @@
-"""The processes below the supervisor, as the kernel's own account (/proc) has them.
+"""The processes of a session, as the kernel's own account (/proc) has them.
 
-Rules: a process that descends from this one belongs to the session, whatever it calls itself; no other does.
-Standard library only.
+Rules: the supervisor is process 1 of a namespace of its own, so whatever else is in its /proc belongs to the session, and ends
+when it does. Standard library only.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 from dataclasses import dataclass
 
 
@@ -48,7 +47,7 @@ def descendants(top: int) -> list[Process]:
 def of_command(leader: int) -> list[int]:
     """The living processes of a command: its leader, what descends from it, and what is in its session."""
     own = {process.pid for process in descendants(leader)} | {leader}
-    return [p.pid for p in descendants(os.getpid()) if not p.is_dead and (p.pid in own or p.session == leader)]
+    return [p.pid for p in _all().values() if not p.is_dead and (p.pid in own or p.session == leader)]
 
 
 def send(pids: list[int], number: int) -> None:
@@ -57,16 +56,6 @@ def send(pids: list[int], number: int) -> None:
             os.kill(pid, number)
         except ProcessLookupError:
             continue
-
-
-def kill_all() -> None:
-    """Everything below this process, until nothing is left to wait for. What is born meanwhile is found in the next round."""
-    while True:
-        send([p.pid for p in descendants(os.getpid()) if not p.is_dead], signal.SIGKILL)
-        try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
-            return
 
 
 def reap() -> list[tuple[int, int]]:
@@ -93,7 +82,7 @@ def listens(port: int) -> bool:
             continue
         inodes |= {row[9] for row in rows if row[3] == "0A" and int(row[1].rpartition(":")[2], 16) == port}
     wanted = {f"socket:[{inode}]" for inode in inodes}
-    return bool(wanted) and any(_holds(process.pid, wanted) for process in descendants(os.getpid()))
+    return bool(wanted) and any(_holds(pid, wanted) for pid in _all() if pid != 1)
 
 
 def _holds(pid: int, wanted: set[str]) -> bool:

@@ -1,57 +1,54 @@
 """The supervisor: the process of one `unix-local` session that starts its commands, in their jail, and outlives none of them.
 
-How: it talks to the gateway over a socket of packets: JSON, with descriptors attached. It is the reaper of everything below it,
-so no process of the session gets away, and when the socket closes (the gateway has closed the session, or is gone) it kills
-them all.
+How: it leaves for namespaces of its own with what its session may see, and its first child, process 1 there, starts the
+commands. When process 1 ends the kernel ends all others, so no process of the session gets away; it ends when its socket closes
+(the gateway has closed the session, or is gone). It talks to the gateway over that socket of packets: JSON, with descriptors
+attached.
 
-Requests: run {id} + [spec, cwd, stdin, stdout, stderr] · signal {id, number} · kill {id} · pause · resume · dial {id, port}
-Answers:  ready {isolated} · exit {id, code | null} · dialled {id} + [socket] | dialled {id, error}
+Requests: run {id} + [spec, stdin, stdout, stderr] · signal {id, number} · kill {id} · pause · resume · dial {id, port}
+Answers:  ready {error?} · exit {id, code | null} · dialled {id} + [socket] | dialled {id, error}
 
-The supervisor itself is outside of the jail; commands cannot signal it. Standard library only, and started without site packages.
+Rules: THREAT[TM-RUN-ESCAPE]: no descriptor of a folder outside is left when a command starts; its working directory is a path in
+the new root. The supervisor keeps its capabilities, which are worth nothing outside of its namespaces, and is out of the reach of
+commands. Standard library only, and started without site packages.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
 import signal
 import socket
+import struct
 import sys
+from contextlib import suppress
 from typing import Any
 
 from gateway.runners.jail import command_rules, processes
-from sandbox.confinement import landlock, privileges, seccomp
+from sandbox.confinement import landlock, namespaces, privileges, seccomp
 
 MAX_PACKET = 4096
 _MAX_SPEC_BYTES = 4 << 20
 
 
 class Supervisor:
+    """`writable` are the places in the new root that commands may write."""
+
     def __init__(self, control: socket.socket, settings: dict[str, Any]) -> None:
         self._control = control
         self._limits: dict[str, int] = settings["limits"]
         self._leaders: dict[str, int] = {}
         self._ids: dict[int, str] = {}
-        privileges.become_reaper()
-        self._isolated = not settings["network"] and settings["own_network"] and command_rules.leave_network()
-        self._only_tcp = not settings["network"] and not self._isolated
-        self._ruleset = landlock.make_ruleset(landlock.CONNECT_TCP if self._only_tcp else 0)
-        for names, access in (("programs", landlock.PROGRAMS), ("devices", landlock.DEVICE), ("read", landlock.READ)):
-            self._grant(settings[names], access)
-        landlock.grant(self._ruleset, settings["writable"], landlock.WRITE)
-
-    def _grant(self, places: list[str | int], access: int) -> None:
-        for place in places:
-            if isinstance(place, int):
-                landlock.grant(self._ruleset, [place], access)
-                continue
-            try:
-                descriptor = os.open(place, os.O_PATH | os.O_CLOEXEC)
-            except OSError:
-                continue
-            landlock.grant(self._ruleset, [descriptor], access)
-            os.close(descriptor)
+        self._calls = seccomp.prepare(command_rules.COMMAND)
+        self._ruleset = landlock.make_ruleset(0)
+        writable = [place["target"] for place in settings["places"] if place["writable"]]
+        for paths, access in ((["/"], landlock.PROGRAMS), (command_rules.DEVICES, landlock.DEVICE), (writable, landlock.WRITE)):
+            for path in filter(os.path.exists, paths):
+                descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+                landlock.grant(self._ruleset, [descriptor], access)
+                os.close(descriptor)
 
     def serve(self) -> None:
         woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -59,7 +56,7 @@ class Supervisor:
         signal.set_wakeup_fd(waker)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        self._say({"op": "ready", "isolated": self._isolated})
+        self._say({"op": "ready"})
         while True:
             ready, _, _ = select.select([self._control.fileno(), woken], [], [])
             if woken in ready:
@@ -99,23 +96,22 @@ class Supervisor:
 
     def _become(self, descriptors: list[int]) -> None:
         """In the child: the command, or exit code 126 or 127 as a shell gives them."""
-        spec_fd, cwd, stdin, stdout, stderr = descriptors
+        spec_fd, stdin, stdout, stderr = descriptors
         try:
             spec = json.loads(os.pread(spec_fd, _MAX_SPEC_BYTES, 0))
             os.setsid()
-            privileges.die_with_parent()
             signal.set_wakeup_fd(-1)
             for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
                 signal.signal(number, signal.SIG_DFL)
-            os.fchdir(cwd)
             for target, source in enumerate((stdin, stdout, stderr)):
                 os.dup2(source, target)
             privileges.limit_resources({**self._limits, **spec["limits"]})
             privileges.empty_bounding_set()
             privileges.drop_capabilities()
             privileges.forgo_new_privileges()
+            os.chdir(spec["cwd"])
             landlock.restrict(self._ruleset)
-            seccomp.apply(command_rules.TCP_ONLY if self._only_tcp else command_rules.INTERNET_ONLY)
+            seccomp.apply(self._calls)
             os.closerange(3, 1 << 16)
             os.execvpe(spec["argv"][0], spec["argv"], spec["env"])
         except (FileNotFoundError, NotADirectoryError):
@@ -143,10 +139,14 @@ class Supervisor:
         self._leaders.pop(message["id"], None)
 
     def _on_pause(self, _: dict[str, Any], __: list[int]) -> None:
-        processes.send([p.pid for p in processes.descendants(os.getpid()) if not p.is_dead], signal.SIGSTOP)
+        self._signal_all(signal.SIGSTOP)
 
     def _on_resume(self, _: dict[str, Any], __: list[int]) -> None:
-        processes.send([p.pid for p in processes.descendants(os.getpid()) if not p.is_dead], signal.SIGCONT)
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, number: int) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(-1, number)  # all there are in this namespace, but for this one
 
     def _on_dial(self, message: dict[str, Any], _: list[int]) -> None:
         answer = {"op": "dialled", "id": message["id"]}
@@ -169,10 +169,44 @@ def _complain(program: str, why: str, code: int) -> int:
     return code
 
 
+def _enter(settings: dict[str, Any]) -> None:
+    """Leave the machine behind. Returns in process 1 of the session's namespaces; the process it was ends when that one does."""
+    user, group, network = settings["user"], settings["group"], settings["network"]
+    namespaces.leave(user, namespaces.PROCESSES | (0 if network else namespaces.NETWORK))
+    files = command_rules.NETWORK_FILES if network else ()
+    trees, links = command_rules.take_programs([*settings["programs"], *files])
+    trees += [namespaces.take(place["source"], place["target"], writable=place["writable"]) for place in settings["places"]]
+    for source in {place["source"] for place in settings["places"]}:
+        os.close(source)
+    namespaces.become(user, group)
+    first = os.fork()
+    if first:
+        os.closerange(3, 1 << 16)
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(first, 0)[1]) & 0xFF)
+    privileges.die_with_parent()
+    privileges.refuse_dumps()
+    namespaces.make_root(trees, links, command_rules.write_accounts(user, group, network=network), processes=True)
+    for name, most in command_rules.SHARES.items():
+        with open(f"/proc/sys/user/{name}", "w") as file:
+            file.write(str(most))
+    socket.sethostname("hatchway")
+    if not network:
+        _raise_loopback()
+
+
+def _raise_loopback() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: up, running
+
+
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     settings = json.loads(os.pread(int(sys.argv[2]), _MAX_SPEC_BYTES, 0))
     try:
-        Supervisor(control, settings).serve()
-    finally:
-        processes.kill_all()
+        _enter(settings)
+        supervisor = Supervisor(control, settings)
+    except OSError as error:
+        socket.send_fds(control, [json.dumps({"op": "ready", "error": error.strerror or type(error).__name__}).encode()], [])
+        os._exit(1)
+    supervisor.serve()
+    os._exit(0)

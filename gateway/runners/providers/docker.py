@@ -1,6 +1,6 @@
 """`docker`: commands in a container of the local engine, whose workspace is a directory of this machine.
 
-Rules: the container has no network, no capabilities and no way to gain privileges, and runs as the gateway's own user; only the
+Rules: the container has no network, no capabilities and no way to gain privileges, and runs as the workspace's owner; only the
 workspace and volumes are shared with it. Files are read and written in the shared directory itself, below it by the kernel's own
 account, so a link made inside the container leads nowhere. A cancel ends the command's process group, not the container. A
 snapshot is an image of the container's own files; the workspace stays where it is. A container whose gateway died is found again
@@ -23,11 +23,10 @@ from typing import Any, Unpack
 from urllib.parse import quote
 
 from gateway.runners import beneath, wire
-from gateway.runners.artifacts import Permitted, pack
 from gateway.runners.bindings import WORKSPACE, Root, Roots, refusal, seen_from
 from gateway.runners.command_output import STDOUT, Output
 from gateway.runners.errors import invalid, outside, path_required, stale, unavailable, unsupported
-from gateway.runners.interface import MAX_COMMANDS, Ending, Provider, RunnerSession, Supplies
+from gateway.runners.interface import MAX_COMMANDS, Ending, Provider, RootedSession, Supplies
 from gateway.runners.manifests import check_manifest, place_mounts, volume_folder, volumes_folder
 from gateway.runners.providers.docker_api import Engine
 
@@ -106,13 +105,14 @@ class Docker(Provider["DockerSession"]):
         session_id = f"docker-{random.token_hex(8)}"
         shared = [_bind(roots.workspace.host_path, top, False)]
         shared += [_bind(mount.host_path, f"{top}/{mount.prefix}", not mount.writable) for mount in roots.mounts]
+        owner = os.fstat(roots.workspace.descriptor)
         host = {
             "Mounts": shared, "NetworkMode": "none", "CapDrop": ["ALL"], "Init": True, "SecurityOpt": ["no-new-privileges"],
             "Memory": _MEMORY_BYTES, "PidsLimit": _MOST_PROCESSES, "Tmpfs": {_NOTES: "rw,noexec,nosuid,mode=1777,size=1m"},
         }  # fmt: skip
         spec = {
             "Image": image or self._image(destination), "Entrypoint": ["sleep", "infinity"], "Cmd": [], "WorkingDir": top,
-            "HostConfig": host, "User": f"{os.getuid()}:{os.getgid()}", "Labels": self._labels(destination, top),
+            "HostConfig": host, "User": f"{owner.st_uid}:{owner.st_gid}", "Labels": self._labels(destination, top),
         }  # fmt: skip
         container = await self.engine.create(session_id, spec)
         return DockerSession(self, destination, session_id, container, top, roots)
@@ -178,7 +178,7 @@ def _lower_limits(command: wire.Command) -> tuple[str, str]:
     return seconds, "unlimited" if command.memory_bytes is None else str(max(1, command.memory_bytes >> 10))
 
 
-class DockerSession(RunnerSession):
+class DockerSession(RootedSession):
     provider: Docker
 
     def __init__(
@@ -191,9 +191,9 @@ class DockerSession(RunnerSession):
         roots: Roots,
         snapshot: wire.SnapshotRef | None = None,
     ) -> None:
-        super().__init__(provider, destination, session_id)
-        self.container, self._top, self._roots, self._snapshot = container, top, roots, snapshot
-        self._roots.name = session_id
+        super().__init__(provider, destination, session_id, roots)
+        self.container, self._top, self._snapshot = container, top, snapshot
+        self.roots.name = session_id
         self._free_notes = list(range(MAX_COMMANDS))
 
     async def open(self, manifest: wire.Manifest) -> None:
@@ -205,31 +205,20 @@ class DockerSession(RunnerSession):
         """Is what the container calls the workspace the directory that was meant?"""
         token, output = random.token_hex(16), Output(100)
         name = f".hatchway-{token}"
-        await asyncio.to_thread(self._roots.write, name, token.encode() + b"\n")
+        await asyncio.to_thread(self.roots.write, name, token.encode() + b"\n")
         try:
             body = {"Cmd": ["/bin/sh", "-c", _SHOW, f"{self._top}/{name}"], "AttachStdin": False}
             await self.provider.engine.execute(self.container, body, b"", output)
         finally:
             with contextlib.suppress(OSError):
-                os.unlink(name, dir_fd=self._roots.workspace.descriptor)
+                os.unlink(name, dir_fd=self.roots.workspace.descriptor)
         if output.text(STDOUT).strip() != token:
             raise unavailable(
                 "the container does not show the workspace", "is the engine on this machine, with /bin/sh in the image?"
             )
 
-    def _inside(self, path: str) -> str:
-        """A caller's path as one below the workspace."""
-        if not path:
-            raise path_required()
-        below = seen_from(self._top, path) if path.startswith("/") else path
-        if below is None:
-            raise outside(path, self.id)
-        return below
-
     async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
-        cwd = self._inside(command.cwd or ".")
-        if not await asyncio.to_thread(self._roots.is_directory, cwd):
-            raise invalid("cwd is not a directory")
+        cwd = await asyncio.to_thread(self.roots.find_directory, self._locate(command.cwd or "."))
         number = self._free_notes.pop()
         note = f"{_NOTES}/{number}"
         body = {
@@ -254,18 +243,14 @@ class DockerSession(RunnerSession):
         body = {"Cmd": ["/bin/sh", "-c", _SIGNAL, note, name], "AttachStdin": False}
         await self.provider.engine.execute(self.container, body, b"", Output(0))
 
-    async def _read(self, path: str) -> bytes:
-        return await asyncio.to_thread(self._roots.read, self._inside(path))
-
-    async def _write(self, path: str, contents: bytes) -> None:
-        await asyncio.to_thread(self._roots.write, self._inside(path), contents)
-
-    async def _archive(self, path: str, permitted: Permitted) -> bytes:
-        def collect() -> bytes:
-            top = self._inside(path)
-            return pack((name, self._roots.read(f"{top}/{name}")) for name in filter(permitted, self._roots.files(top)))
-
-        return await asyncio.to_thread(collect)
+    def _locate(self, path: str) -> str:
+        """A caller's path as one below the workspace."""
+        if not path:
+            raise path_required()
+        below = seen_from(self._top, path) if path.startswith("/") else path
+        if below is None:
+            raise outside(path, self.id)
+        return below
 
     async def snapshot(self) -> wire.SnapshotRef | None:
         self._check_open()

@@ -1,5 +1,5 @@
 """The jail of worker processes.
 
-In reading order: `jail` (the layers, in order), `layer` (one layer as found), `system_calls` (which calls are allowed),
+In reading order: `jail` (the layers, in order), `system_calls` (which calls are allowed),
 `cgroups` (the kernel's memory limit).
 """

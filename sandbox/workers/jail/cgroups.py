@@ -12,8 +12,6 @@ import os
 from pathlib import Path
 from typing import Final
 
-from sandbox.workers.jail.layer import Layer
-
 _ROOT: Final = Path("/sys/fs/cgroup")
 
 
@@ -60,10 +58,3 @@ def find(root: Path = _ROOT, own: Path = Path("/proc/self/cgroup")) -> tuple[Cgr
     except OSError as error:
         return None, error.strerror or str(error)
     return Cgroups(parent), ""
-
-
-def layer() -> Layer:
-    cgroups, why = find()
-    if cgroups is None:
-        return Layer("memory", False, f"{why}; the watchdog ends workers that take too much", False)
-    return Layer("memory", True, "the kernel ends a worker that takes too much", False)

@@ -2,11 +2,12 @@
 
     layer            what it takes
     rlimits          core dumps, more files, processes and data than a worker needs
-    no_new_privs     gaining rights by running a program
-    user             the user it was started as: it becomes one of its own, without groups and capabilities
+    user             the user it was started as: it becomes one of its own, without groups
+    namespaces       everything of the machine: the root is empty, and its user is the only one (where the kernel has them)
+    no_new_privs     capabilities, and gaining rights by running a program
     landlock         every path of the filesystem, TCP, signals and abstract sockets outside of itself
     seccomp          every system call but those for memory, its socket, threads, clocks and the page scan
-    network          all network devices (done once, by the zygote)
+    network          all network devices, and every process but the zygote and its workers (done once, by the zygote)
     memory           more memory than it was given, by the kernel (cgroup v2, where it can be written; done by the zygote)
 
 Rules: THREAT[TM-ISO-JAIL]: fails closed. A required layer that cannot be applied stops the worker, unless the operator chose
@@ -21,12 +22,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Collection
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
-from sandbox.confinement import landlock, privileges, seccomp
+from sandbox.confinement import landlock, namespaces, privileges, seccomp
 from sandbox.errors import SetupError
-from sandbox.workers.jail.layer import Layer
+from sandbox.workers.jail import cgroups
 from sandbox.workers.jail.system_calls import WORKER
 
 Mode = Literal["required", "best_effort"]
@@ -40,14 +42,27 @@ DATA_BYTES_MAX: Final = 1 << 40
 be hundreds. What is used is the watchdog's."""
 _FIRST_USER: Final = 0x6000_0000
 _UNPRIVILEGED_USER: Final = 65534
+_OPTIONAL: Final = ("namespaces",)
+"""Where a container has none, the calls that seccomp leaves can still name no file, process or network."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer as it was found or entered. `detail` tells what it does here, or why it is missing."""
+
+    name: str
+    applied: bool
+    detail: str
+    required: bool = True
 
 
 def enter(mode: Mode = "required", rules: seccomp.Filter = WORKER) -> list[Layer]:
     """Apply every layer to this process. Raises `SetupError` if a required one cannot be, unless `mode` is "best_effort"."""
     steps: list[tuple[str, Callable[[], str]]] = [
         ("rlimits", _limit_resources),
-        ("no_new_privs", _forgo_privileges),
         ("user", _change_user),
+        ("namespaces", _leave_machine),
+        ("no_new_privs", _forgo_privileges),
         ("landlock", _restrict_paths),
         ("seccomp", lambda: _restrict_calls(rules)),
     ]
@@ -56,22 +71,27 @@ def enter(mode: Mode = "required", rules: seccomp.Filter = WORKER) -> list[Layer
         try:
             layers.append(Layer(name, True, apply()))
         except OSError as error:
-            layers.append(Layer(name, False, error.strerror or str(error)))
+            layers.append(Layer(name, False, error.strerror or str(error), name not in _OPTIONAL))
     missing = [layer for layer in layers if layer.required and not layer.applied]
     if missing and mode != "best_effort":
         raise SetupError("the jail is incomplete: " + "; ".join(f"{layer.name}: {layer.detail}" for layer in missing))
     return layers
 
 
+def list_files() -> set[int]:
+    """The descriptors of this process. THREAT[TM-ISO-ZYGOTE]: not the one they were listed through: its number is free again."""
+    found = set()
+    for name in os.listdir("/proc/self/fd"):
+        with suppress(OSError):
+            os.fstat(int(name))
+            found.add(int(name))
+    return found
+
+
 def close_files(keep: Collection[int]) -> None:
     """Close every descriptor but those."""
-    for name in os.listdir("/proc/self/fd"):
-        descriptor = int(name)
-        if descriptor > 2 and descriptor not in keep:
-            try:
-                os.close(descriptor)
-            except OSError:
-                pass  # the listing's own
+    for descriptor in list_files() - {0, 1, 2} - set(keep):
+        os.close(descriptor)
 
 
 def _limit_resources() -> str:
@@ -82,30 +102,31 @@ def _limit_resources() -> str:
     return f"no core dumps, {FILES_MAX} files, {THREADS_MAX} threads"
 
 
-def _forgo_privileges() -> str:
-    privileges.forgo_new_privileges()
-    return "no program it could run has more rights than it has"
-
-
 def _change_user() -> str:
-    if os.geteuid() == 0:
-        # A user for every worker: so they cannot even send signals to each other, and limits on processes are their own.
-        user = _FIRST_USER + os.getpid()
-        privileges.empty_bounding_set()
-        os.setgroups([])
-        try:
-            os.setresgid(user, user, user)
-        except OSError:
-            user = _UNPRIVILEGED_USER  # a container that maps few users
-            os.setresgid(user, user, user)
-        os.setresuid(user, user, user)
-        detail = "a user of its own, without groups and capabilities"
-    else:
-        detail = "already an ordinary user, without capabilities"
+    if os.geteuid() != 0:
+        return "already an ordinary user"
+    # A user for every worker: so they cannot even send signals to each other, and limits on processes are their own.
+    user = _FIRST_USER + int(os.readlink("/proc/self"))  # its number on the machine, which no other worker has
+    if not namespaces.is_mapped(user):
+        user = _UNPRIVILEGED_USER  # a container that maps few users
+    privileges.empty_bounding_set()
+    namespaces.become(user, user)
+    return "a user of its own, without groups"
+
+
+def _leave_machine() -> str:
+    namespaces.leave(os.geteuid(), 0)
+    namespaces.make_root()
+    return "an empty root, and no user but its own"
+
+
+def _forgo_privileges() -> str:
+    privileges.empty_bounding_set()  # that of its namespace, where it was full again
     privileges.drop_capabilities()
+    privileges.forgo_new_privileges()
     privileges.refuse_dumps()
     privileges.die_with_parent()  # a worker never outlives the zygote
-    return detail
+    return "no capability, and no program it could run has more rights than it has"
 
 
 def _restrict_paths() -> str:
@@ -121,20 +142,26 @@ def _restrict_paths() -> str:
 
 
 def _restrict_calls(rules: seccomp.Filter) -> str:
-    seccomp.apply(rules)
+    seccomp.apply(seccomp.prepare(rules))
     return f"{len(rules.calls)} system calls of some 450"
 
 
-def leave_network() -> Layer:
-    """For the zygote: from here on there is no network device. As root, or where users may have namespaces of their own."""
-    for flags in (privileges.CLONE_NEWNET, privileges.CLONE_NEWUSER | privileges.CLONE_NEWNET):
-        try:
-            privileges.unshare(flags)
-        except OSError as error:
-            why = error.strerror
+def leave_processes() -> Layer:
+    """For the zygote, before it has anything: from here on there is no network device, and no process but those it starts. As
+    root, or where users may have namespaces of their own. Returns in a child; the process it was ends when that one does."""
+    try:
+        if os.geteuid() == 0:
+            namespaces.unshare(namespaces.PROCESSES | namespaces.NETWORK)
         else:
-            return Layer("network", True, "a network of its own, without devices", False)
-    return Layer("network", False, f"no namespace ({why}); seccomp allows no sockets", False)
+            namespaces.leave(os.geteuid(), namespaces.PROCESSES | namespaces.NETWORK)
+    except OSError as error:
+        return Layer("network", False, f"no namespace ({error.strerror}); seccomp allows no sockets", False)
+    first = os.fork()
+    if first:
+        os.closerange(0, 1 << 16)
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(first, 0)[1]) & 0xFF)
+    privileges.die_with_parent()
+    return Layer("network", True, "a network of its own, without devices, and processes of its own", False)
 
 
 def examine() -> list[Layer]:
@@ -150,9 +177,9 @@ def examine() -> list[Layer]:
 
 def report() -> None:
     """What the child of `examine` does."""
-    from sandbox.workers.jail import cgroups
-
-    outside = [leave_network(), cgroups.layer()]
+    memory, why = cgroups.find()
+    detail = "the kernel ends workers" if memory is not None else f"{why}; the watchdog ends workers"
+    outside = [leave_processes(), Layer("memory", memory is not None, f"{detail} that take too much", False)]
     layers = [*enter("best_effort"), *outside]
     sys.stdout.write(json.dumps([asdict(layer) for layer in layers]))
     sys.stdout.flush()

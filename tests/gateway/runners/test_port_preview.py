@@ -19,7 +19,7 @@ from gateway.egress.http1_exchange import Exchange
 from gateway.errors import NotFound
 from gateway.runners.interface import RunnerSession
 from gateway.runners.port_preview import Scope, Target, preview_app
-from gateway.runners.providers.unix_local import JailOptions, UnixLocal
+from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.runners import parse_port
 from gateway.runners.wire import Command, Destination, Port
 from tests.gateway.runners.places import Servers, a_place, go, read, run, until, write
@@ -286,13 +286,13 @@ def test_a_server_that_speaks_nonsense_is_an_error_of_the_gateway_not_a_crash(pr
     preview(check)
 
 
-@pytest.mark.parametrize("own_network", [True, False])
-def test_tm_run_port_a_server_of_the_machine_is_not_reachable_by_exposing_its_port(tmp_path: Path, own_network: bool) -> None:
+@pytest.mark.parametrize("network", [False, True])
+def test_tm_run_port_a_server_of_the_machine_is_not_reachable_by_exposing_its_port(tmp_path: Path, network: bool) -> None:
     """A tenant exposes a port that somebody else on this machine listens on."""
 
     async def main() -> None:
-        provider = UnixLocal(tmp_path, jail=JailOptions(own_network=own_network))
-        session = await provider.create(Destination(id="d", provider_id="unix-local"))
+        provider = UnixLocal(tmp_path, allow_network=True)
+        session = await provider.create(Destination(id="d", provider_id="unix-local", config={"network": network}))
         await run(session, "true")
         with socket.create_server(("127.0.0.1", 0)) as other:
             port = other.getsockname()[1]
@@ -310,8 +310,8 @@ def test_tm_run_port_a_server_of_the_machine_is_not_reachable_by_exposing_its_po
 
 def test_a_server_is_previewed_also_where_a_session_shares_the_machines_network(tmp_path: Path) -> None:
     async def main() -> None:
-        provider = UnixLocal(tmp_path, jail=JailOptions(own_network=False))
-        session = await provider.create(Destination(id="d", provider_id="unix-local"))
+        provider = UnixLocal(tmp_path, allow_network=True)
+        session = await provider.create(Destination(id="d", provider_id="unix-local", config={"network": True}))
         await write(session, "server.py", SERVER.encode())
         running = asyncio.create_task(run(session, "python3", "server.py"))
         port = await port_of(session)

@@ -107,7 +107,7 @@ def test_a_missing_layer_stops_a_worker_of_the_pool() -> None:
 
 def test_examine_tells_every_layer() -> None:
     layers = {layer.name: layer for layer in jail.examine()}
-    assert set(layers) == {"rlimits", "no_new_privs", "user", "landlock", "seccomp", "network", "memory"}
+    assert set(layers) == {"rlimits", "namespaces", "no_new_privs", "user", "landlock", "seccomp", "network", "memory"}
     assert all(layer.detail for layer in layers.values())
     assert layers["seccomp"].applied and layers["no_new_privs"].applied and layers["rlimits"].applied
 
@@ -127,7 +127,7 @@ def test_arguments_are_compared_under_their_mask(values: tuple[int, ...], argume
     rules: dict[str, seccomp.Rule] = {**dict.fromkeys(needed, seccomp.ALLOW), "dup": [(0, 6, values)]}
     code = (
         "import os, sys, ctypes\nfrom sandbox.confinement import privileges, seccomp\n"
-        f"privileges.forgo_new_privileges()\nseccomp.apply(seccomp.Filter({rules!r}))\n"
+        f"privileges.forgo_new_privileges()\nseccomp.apply(seccomp.assemble(seccomp.Filter({rules!r})))\n"
         "libc = ctypes.CDLL(None, use_errno=True)\n"
         f"libc.dup({argument})\nos.write(1, str(ctypes.get_errno()).encode())\nos._exit(0)"
     )
