@@ -14,20 +14,27 @@ help:
 	@echo "make serve   set everything up and run the gateway on http://127.0.0.1:8484"
 	@echo "make test    lint, types, layers and all tests"
 	@echo "make bench   measure beside native programs and peers (under 30 minutes the first time)"
-	@echo "make wheel   build a wheel with the guests in it, and the constraints to install it with"
+	@echo "make wheel   build a wheel with the guests in it, and the lock to install it with"
 	@echo "make lock    write requirements/*.txt again after a change in pyproject.toml (UPGRADE=--upgrade: newest of all)"
 	@echo "make clean   remove what was built here (the image cache stays: hatchway images prune)"
 
 # What is installed has a hash in a lock, and nothing is built or fetched for it besides: wheels only, and Hatchway itself without
-# an isolated build. `serve` is a part of `dev`, so one environment is for both.
+# an isolated build. `serve` and `build` are parts of `dev`, so that one environment is for all.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-$(BIN)/.%-ready: requirements/%.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Hatchway needs Python 3.11 or newer; set PYTHON=…")'
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@echo "installing requirements/$*.txt ..."
-	@$(PIP) --progress-bar on --require-hashes --only-binary :all: -r requirements/$*.txt
-	@$(PIP) --no-deps --no-index --no-build-isolation -e .
-	@touch $@
+define INSTALL
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Hatchway needs Python 3.11 or newer; set PYTHON=…")'
+@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+@echo "installing $(filter requirements/%,$^) ..."
+@$(PIP) --progress-bar on --require-hashes --only-binary :all: $(addprefix -r ,$(filter requirements/%,$^))
+@$(PIP) --no-deps --no-index --no-build-isolation -e .
+@touch $@
+endef
+
+$(BIN)/.serve-ready: requirements/serve.txt requirements/build.txt pyproject.toml
+	$(INSTALL)
+
+$(BIN)/.dev-ready: requirements/dev.txt pyproject.toml
+	$(INSTALL)
 
 guests: $(BIN)/.serve-ready
 	@$(BIN)/python -m wasm_modules.build
@@ -53,14 +60,17 @@ bench: $(BIN)/.dev-ready images
 
 wheel: $(BIN)/.serve-ready
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-index --no-build-isolation --wheel-dir dist .
-	@cp requirements/serve.txt dist/constraints.txt
+	@cp requirements/serve.txt dist/requirements.txt
+	@echo "in dist; install them with:"
+	@echo "  pip install --require-hashes --only-binary :all: -r requirements.txt && pip install --no-deps hatchway-*.whl"
 
 # Resolved for every Python from 3.11 on and every platform; the index that is asked stays out of the files.
 LOCK := .venv/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --custom-compile-command "make lock" $(UPGRADE)
 lock:
 	@test -x $(BIN)/uv || $(MAKE) --no-print-directory $(BIN)/.dev-ready
-	@$(LOCK) --extra serve --output-file requirements/serve.txt pyproject.toml
-	@$(LOCK) --extra dev --constraints requirements/serve.txt --output-file requirements/dev.txt pyproject.toml
+	@$(LOCK) --extra gateway --extra prove --output-file requirements/serve.txt pyproject.toml
+	@$(LOCK) --extra build --constraints requirements/serve.txt --output-file requirements/build.txt pyproject.toml
+	@$(LOCK) --extra dev --constraints requirements/serve.txt --constraints requirements/build.txt --output-file requirements/dev.txt pyproject.toml
 
 clean:
 	rm -rf .venv build dist wasm_modules/build wasm_modules/built .mypy_cache .ruff_cache .pytest_cache .hypothesis

