@@ -33,8 +33,9 @@ class Finding:
 
 
 def add_command(commands: Any) -> None:
-    doctor = add_parser(commands, "doctor", description="Look at this machine.")
-    doctor.add_argument("--json", action="store_true", help="machine-readable")
+    about = "Check this machine: what works, what works with less (note), what is missing (FAIL, and exit status 1)."
+    doctor = add_parser(commands, "doctor", description=about)
+    doctor.add_argument("--json", action="store_true", help="print JSON")
     doctor.add_argument("--verify", action="store_true", help="hash every cached file and every guest again (takes seconds)")
 
 
