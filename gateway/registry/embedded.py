@@ -21,8 +21,7 @@ from gateway.events import Event
 from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.errors import UnknownWorker
-from gateway.registry.input_runs import Turns
-from gateway.registry.inputs import Inputs
+from gateway.registry.inputs import Inputs, Turns
 from gateway.registry.projections import LABEL, NOT_FOUND, STOPPED, STORE_ERROR, busy, host, invalid, worker_summary
 from gateway.registry.runtime import OneHostRuntime, Refusal, answer_refusals
 from gateway.registry.spawning import WORKERS_MAX, Spawner
@@ -97,17 +96,10 @@ class EmbeddedRuntime(OneHostRuntime):
             raise invalid("start and limit are not negative")
         async with self._use(principal, worker_id) as (_, record):
             items = await self._book.items(principal.tenant, record, start, limit)
-        total = record.next_sequence - record.first_sequence
-        more = start + limit < total and limit > 0
-        return wire.Transcript(
-            state="accepted",
-            runtime_id=self.runtime_id,
-            worker_id=worker_id,
-            start=start,
-            limit=limit,
-            total_items=total,
-            next_start=start + limit if more else msgspec.UNSET,
-            items=items,
+        total, after = record.next_sequence - record.first_sequence, start + limit
+        following = after if after < total and limit > 0 else msgspec.UNSET
+        return self.answer(
+            wire.Transcript, worker_id, start=start, limit=limit, total_items=total, next_start=following, items=items
         )
 
     async def spawn(self, principal: Principal, request: wire.SpawnRequest) -> wire.SpawnResult:
@@ -132,13 +124,7 @@ class EmbeddedRuntime(OneHostRuntime):
             if len(lane.queue) >= WAITING_MAX:
                 raise busy(f"{WAITING_MAX} inputs wait for their turn already")
             event_id, sequence = await self._inputs.accept(principal, record, lane, request)
-        return wire.InputResult(
-            state="accepted",
-            runtime_id=self.runtime_id,
-            worker_id=worker_id,
-            transcript_sequence=sequence,
-            event_id=event_id,
-        )
+        return self.answer(wire.InputResult, worker_id, transcript_sequence=sequence, event_id=event_id)
 
     def _check_goes_on(self) -> None:
         if self.is_stopped:
@@ -208,7 +194,7 @@ class EmbeddedRuntime(OneHostRuntime):
 
     def _accept(self, worker_id: str, event_id: int | None) -> wire.LifecycleResult:
         number = msgspec.UNSET if event_id is None else event_id
-        return wire.LifecycleResult(state="accepted", runtime_id=self.runtime_id, worker_id=worker_id, event_id=number)
+        return self.answer(wire.LifecycleResult, worker_id, event_id=number)
 
     # Events
 

@@ -27,7 +27,7 @@ from gateway.records import Principal, RegistryEntry
 from gateway.registry.embedded import EmbeddedRuntime
 from gateway.registry.errors import RuntimeBusy, RuntimeTaken
 from gateway.registry.identifiers import check_id
-from gateway.registry.input_runs import Submit, Turns
+from gateway.registry.inputs import Submit, Turns
 from gateway.registry.local import LocalRuntime
 from gateway.registry.registry import Registry
 from gateway.registry.remote import RemoteRuntime

@@ -51,8 +51,7 @@ def answer_refusals(kind: type[A], *repeated: str) -> Callable[[Verb[R, P, A]], 
                 return await verb(self, principal, worker_id, *args, **kwargs)
             except Refusal as refused:
                 asked: dict[str, Any] = dict(zip(repeated, args, strict=False))
-                said = [refused.said]
-                return kind(state=refused.state, runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=said, **asked)
+                return self.answer(kind, worker_id, refused.state, diagnostics=[refused.said], **asked)
 
         return call
 
@@ -61,6 +60,10 @@ def answer_refusals(kind: type[A], *repeated: str) -> Callable[[Verb[R, P, A]], 
 
 class Runtime(ABC):
     runtime_id: str
+
+    def answer(self, kind: type[A], worker_id: str, state: wire.State = "accepted", **facts: Any) -> A:
+        """About a worker."""
+        return kind(state=state, runtime_id=self.runtime_id, worker_id=worker_id, **facts)
 
     @abstractmethod
     async def summary(self, principal: Principal, limit: int) -> wire.RuntimeSummary: ...

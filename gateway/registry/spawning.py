@@ -19,7 +19,7 @@ import msgspec
 from gateway.errors import Conflict, GatewayError, StoreFailed
 from gateway.records import Principal
 from gateway.registry import wire
-from gateway.registry.input_runs import Turns
+from gateway.registry.inputs import Turns
 from gateway.registry.projections import CREATED, EXISTING, NOT_FOUND, STORE_ERROR, invalid, worker_summary
 from gateway.registry.runtime import Refusal
 from gateway.registry.worker_records import Book, Counter, WorkerRecord

@@ -24,7 +24,7 @@ def add_command(commands: Any) -> None:
     audit = add_parser(
         commands,
         "audit",
-        description="The audit log: records in which each vouches for the one before it.",
+        description="Check or export the audit log, a chain in which each record authenticates the one before it.",
         epilog="examples:\n  hatchway audit verify\n"
         "  hatchway audit export --data . --tenant acme -o acme.jsonl\n  hatchway audit verify --data acme.jsonl",
     )

@@ -22,24 +22,24 @@ from hatchway.cli.terminal import complain
 
 COMMANDS = {
     "run": ("hatchway.cli.run", "run a program in a fresh sandbox"),
-    "doctor": ("hatchway.cli.doctor", "what works here, what is compiled, what it would take"),
+    "doctor": ("hatchway.cli.doctor", "check this machine: what works, what is missing, what is compiled already"),
     "images": ("hatchway.cli.guest_images", "build, list or prune the compiled guests"),
     "completion": ("hatchway.cli.completion", "print a tab-completion script"),
     "snapshot": ("hatchway.cli.snapshots", "save, inspect, compare and replay sessions"),
-    "template": ("hatchway.cli.templates", "warm a session up once, start any number from it"),
+    "template": ("hatchway.cli.templates", "prepare a session once, and start any number from it"),
     "serve": ("hatchway.cli.serve", "run the gateway: an HTTP service for many tenants"),
-    "hook": ("hatchway.cli.hooks", "show step by step what a hook would do"),
+    "hook": ("hatchway.cli.hooks", "try hooks on an event, step by step, without a gateway"),
     "audit": ("hatchway.cli.audit", "verify or export the audit log"),
     "secrets": ("hatchway.cli.owner", "rotate the keys of tenants' secrets"),
     "tokens": ("hatchway.cli.owner", "make a token while the gateway is stopped"),
     "explain": ("hatchway.cli.explain", "what an error code means and what to do about it"),
     "mcp": ("hatchway.mcp.command", "serve a gateway to agents over MCP"),
-    "remote": ("hatchway.remote.command", "use a gateway: run programs, files, snapshots, approvals, policies, tenants"),
+    "remote": ("hatchway.remote.command", "use a running gateway: programs, files, snapshots, approvals, policies, tenants"),
 }
 """A command's module, with `add_command` and `run`, and its line in --help. Only the module that is asked for is imported."""
 _OTHERS = {
     "policy": "check, test, format, explain, prove and compare policies",
-    "bench": "measure this machine, with ratios to native and to peers",
+    "bench": "measure speed here, compared with native programs and other projects",
 }
 """Commands with command lines of their own."""
 

@@ -14,7 +14,8 @@ from sandbox.snapshots.templates import templates
 
 
 def add_command(commands: Any) -> None:
-    parser = add_parser(commands, "images", description="The cache of compiled guests.")
+    about = "Guests are the interpreters that programs run in. They are compiled to native code once per machine and kept."
+    parser = add_parser(commands, "images", description=about)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     build = verbs.add_parser("build", help="compile what is missing (Python takes one to two minutes, once per machine)")
     build.add_argument("names", nargs="*", metavar="GUEST", help="python, javascript, shell (default: all)")

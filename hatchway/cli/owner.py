@@ -34,7 +34,7 @@ def add_command(commands: Any) -> None:
     rotate = _add_verb(
         commands,
         "secrets",
-        "New keys for the secrets that a gateway keeps.",
+        "Replace the keys that the secrets of a gateway are sealed with.",
         "examples:\n  hatchway secrets rotate\n"
         "  hatchway secrets rotate --data ./hatchway-data --new-master     while the gateway is stopped",
         ("rotate", "give tenants a new data key, and seal their secrets with it"),

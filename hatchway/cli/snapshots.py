@@ -38,7 +38,7 @@ def add_command(commands: Any) -> None:
     snapshot = add_parser(
         commands,
         "snapshot",
-        description="Sessions as files and as a history.",
+        description="Save sessions as files, or in a history on this machine; inspect, compare and replay them.",
         epilog="examples:\n  hatchway snapshot save -c 'x = 41' --label start\n"
         "  hatchway snapshot save -c 'x += 1' --from start\n  hatchway snapshot diff start 3f2a\n"
         "  hatchway snapshot record -c 'import random; random.random()' -o run.rec\n"

@@ -85,9 +85,9 @@ def add_options(parser: argparse.ArgumentParser, default: str | None) -> None:
     """Where a gateway is, who asks it, and which certificates count."""
     for option, metavar, help in (
         ("--url", "URL", "the gateway (default HATCHWAY_URL, or http://127.0.0.1:8484)"),
-        ("--token", "TOKEN", "an API token (default HATCHWAY_TOKEN, which others cannot see)"),
-        ("--tenant", "ID", "whose things, for an admin (default HATCHWAY_TENANT, or its own)"),
-        ("--ca", "FILE", "PEM: the authorities to believe, and no others (default HATCHWAY_CA, or the usual ones)"),
+        ("--token", "TOKEN", "an API token (default HATCHWAY_TOKEN; other users of the machine can see what is typed here)"),
+        ("--tenant", "ID", "for an admin: the tenant to act for (default HATCHWAY_TENANT, or the token's own)"),
+        ("--ca", "FILE", "PEM: trust these certificate authorities and no others (default HATCHWAY_CA, or the usual ones)"),
         ("--cert", "FILE[:KEY]", "PEM: the certificate to show, with its key (default HATCHWAY_CERT)"),
     ):
         parser.add_argument(option, default=default, metavar=metavar, help=help)

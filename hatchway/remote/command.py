@@ -22,13 +22,13 @@ from sandbox.errors import RequestError
 from sandbox.languages import OFFERED
 
 _GROUPS = {
-    "snapshots": "list, carry away, bring in and compare snapshots",
+    "snapshots": "list, download, upload and compare snapshots",
     "policy": "deploy, check, compare and explain policies, and see what was decided",
     "tenants": "list, make, change and delete tenants",
-    "tokens": "list, mint and revoke tokens",
+    "tokens": "list, create and revoke tokens",
     "capabilities": "list and look at what programs may call",
     "hooks": "list, add, remove and mute hooks, and keep their programs",
-    "audit": "read, check and carry away the audit log",
+    "audit": "read, check and export the audit log",
     "runtimes": "list, add and remove runtimes of workers",
     "workers": "list, spawn, talk to and stop workers",
     "runners": "list, bind, use and stop runners",
@@ -40,7 +40,7 @@ def add_command(commands: Any) -> None:
     remote = add_parser(
         commands,
         "remote",
-        description="Use a gateway. Where it is: --url or HATCHWAY_URL; who asks: HATCHWAY_TOKEN or --token.",
+        description="Use a running gateway. Its address: --url or HATCHWAY_URL; your token: HATCHWAY_TOKEN or --token.",
         epilog="examples:\n  hatchway remote run -c 'print(1 + 1)'\n  hatchway remote create notes --durable\n"
         "  hatchway remote run --session notes -c 'x = 1'\n  hatchway remote put notes data.csv\n"
         "  hatchway remote grep notes TODO\n  hatchway remote approvals\n  hatchway remote decide APPROVAL approve\n"

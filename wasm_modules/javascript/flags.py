@@ -6,8 +6,7 @@ It does not know where things are unpacked or who runs the compiler.
 
 from typing import Final
 
-ENGINE_PACKAGE: Final = "quickjs-ng"
-ENGINE_VERSION: Final = "0.17.0.2"
+#: Inside of its source package (`wasm_modules.pinned`).
 ENGINE_FOLDER: Final = "upstream-quickjs"
 
 #: The engine's own files. quickjs.c is not among them: engine.c includes it.

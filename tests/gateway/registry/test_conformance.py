@@ -19,7 +19,7 @@ from gateway.egress.peer_gateway import EgressClient
 from gateway.registry.embedded import EmbeddedRuntime
 from gateway.registry.errors import CapabilityUnsupported, InvalidIdentifier, UnknownRuntime, UnknownWorker
 from gateway.registry.identifiers import check_id
-from gateway.registry.input_runs import Turns
+from gateway.registry.inputs import Turns
 from gateway.registry.local import LocalRuntime
 from gateway.registry.registry import Registry
 from gateway.registry.remote import RemoteRuntime

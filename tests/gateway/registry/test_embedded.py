@@ -16,7 +16,7 @@ from gateway.errors import BadRequest, Forbidden
 from gateway.events import Event
 from gateway.records import Principal
 from gateway.registry.embedded import EmbeddedRuntime
-from gateway.registry.input_runs import Turns
+from gateway.registry.inputs import Turns
 from gateway.registry.registry import Registry
 from gateway.registry.wire import (
     InputRequest,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,20 @@ def test_declaration_agrees_with_the_packages_bindings(name: str) -> None:
 def test_callback_agrees_with_the_packages_bindings(ours: Any, theirs: Any) -> None:
     assert kind_of(ours._restype_) == kind_of(theirs._restype_)
     assert [kind_of(a) for a in ours._argtypes_] == [kind_of(a) for a in theirs._argtypes_]
+
+
+def test_an_engine_that_the_declarations_were_not_compared_with_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert metadata.version("wasmtime") == wasmtime.VERSION
+    monkeypatch.setattr(wasmtime, "WASMTIME_VERSION", "49")
+    with pytest.raises(ImportError, match=rf"wasmtime {wasmtime.VERSION} is installed, and 49\.\* is needed"):
+        wasmtime._find_package()
+
+
+def test_compiled_code_is_kept_by_the_engines_whole_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A patch may be one of the compiler: what the release before it compiled is not used."""
+    before = Engine().settings
+    monkeypatch.setattr(wasmtime, "VERSION", f"{wasmtime.VERSION}.1")
+    assert Engine().settings != before
 
 
 @pytest.mark.parametrize("name", ["wasmtime_func", "wasmtime_memory", "wasmtime_instance"])
