@@ -94,7 +94,7 @@ class Face:
             authenticator=self.authenticator,
             admission=self.admission,
             idempotence=Idempotence(store, service.clock, configuration.idempotency_ms),
-            settle=service.audit.settle,
+            audit=service.audit,
         )
         preview = Preview(service, self.authenticator, self.admission, configuration.heartbeat_ms)
         mounted: dict[str, ASGIApp] = {"console": console.Console(), "preview": preview, **(mounts or {})}
