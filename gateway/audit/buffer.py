@@ -75,7 +75,7 @@ class AuditBuffer:
 
     async def settle(self, tenant: str, since: int = 0) -> None:
         """Returns when all that was noted for the tenant until now is in the chain; raises if it cannot be written. If nothing
-        was noted for it since the mark `since`, there is nothing to wait for. What several callers wait for is written together."""
+        was noted for it since the mark `since`, there is nothing to wait for. What several wait for is written together."""
         waiting = self._waiting.get(tenant)
         if waiting is not None and waiting.noted > since:
             await run_to_completion(self._settle(tenant, waiting, waiting.noted))

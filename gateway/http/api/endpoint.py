@@ -179,7 +179,7 @@ class Endpoint:
             raise
         try:
             await audit.settle(tenant, mark)
-        except StoreFailed as failed:
+        except GatewayError as failed:
             if operation.method == "GET":
                 raise
             raise StoreFailed("STORE_UNCERTAIN", "it was done, but not all of its audit records", "read it back") from failed
