@@ -338,8 +338,8 @@ KEY_DAMAGED 500 The tenant's data key cannot be decrypted.
 # Stores and audit
 STORE_BUSY 503 The database accepts no connection, or another process holds the store.
     Retry in a moment.
-STORE_UNAVAILABLE 503 The database cannot be reached; nothing was written.
-    Retry after the time that `Retry-After` names; the gateway connects again by itself.
+STORE_UNAVAILABLE 503 The database cannot be reached; `/readyz` says so too. The gateway goes on by itself when it is back.
+    Wait as `Retry-After` says and repeat the request; operators: the log has one line with the reason.
 STORE_CLOSED 503 The store is closed because the service is stopping.
     Retry when the service is back.
 STORE_FULL 507 The disk is full; nothing was written.

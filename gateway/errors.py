@@ -97,10 +97,12 @@ class Unavailable(GatewayError):
 
 
 class StoreUnavailable(Unavailable):
-    """The database cannot be reached now; the store looks for it again by itself."""
+    """The database is away, for now. Every caller is told the same; why stands in the log, with the `__cause__`."""
 
-    def __init__(self, retry_after_ms: int = 2000) -> None:
-        super().__init__("STORE_UNAVAILABLE", "the store cannot be reached", "try again", retry_after_ms=retry_after_ms)
+    retry_after_ms = 2000
+
+    def __init__(self) -> None:
+        super().__init__("STORE_UNAVAILABLE", "the database cannot be reached now", "try again as Retry-After says")
 
 
 class StoreFailed(GatewayError):
