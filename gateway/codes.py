@@ -358,7 +358,7 @@ STORE_IN_USE 503 Another gateway serves this store.
     Stop the other gateway, or give this one its own store.
 STORE_VERSION 507 A newer release of Hatchway wrote the store.
     Use that release or a newer one.
-STORE_UNCERTAIN 507 The connection was lost during a commit: the write happened or did not.
+STORE_UNCERTAIN 507 The connection was lost during a commit, or a change's audit record could not be written.
     Read it back before repeating the request.
 RECORD_TOO_LARGE 413 A record is larger than the store accepts.
     Send less in one request.

@@ -34,8 +34,8 @@ _log = logging.getLogger("hatchway.audit")
 
 @dataclass(slots=True)
 class _Waiting:
-    """A tenant's records, and how many were ever noted and written. `said` is the reason that the log gives why they cannot be
-    written."""
+    """A tenant's records, and the marks of the last that were noted and written. `said` is the reason that the log gives why they
+    cannot be written."""
 
     records: list[AppendAudit] = field(default_factory=list)
     noted: int = 0
@@ -52,6 +52,8 @@ class AuditBuffer:
         self._clock = clock
         self._waiting: dict[str, _Waiting] = defaultdict(_Waiting)
         self._count = 0
+        self.mark = 0
+        """How many records were ever noted."""
         self._task: asyncio.Task[None] | None = None
         self._is_closing = False
 
@@ -61,8 +63,9 @@ class AuditBuffer:
         if self._count >= KEPT_MAX or len(waiting.records) >= TENANT_KEPT_MAX:
             raise Unavailable("AUDIT_UNAVAILABLE", "the audit log cannot be written", "free space for the store")
         waiting.records.append(record)
-        waiting.noted += 1
         self._count += 1
+        self.mark += 1
+        waiting.noted = self.mark
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._write_soon())
 
@@ -70,10 +73,11 @@ class AuditBuffer:
         for record in records:
             self.note(tenant, record)
 
-    async def settle(self, tenant: str) -> None:
-        """Returns when all that was noted for the tenant until now is in the chain; raises if it cannot be written. What several
-        callers wait for is written together."""
-        if (waiting := self._waiting.get(tenant)) is not None:
+    async def settle(self, tenant: str, since: int = 0) -> None:
+        """Returns when all that was noted for the tenant until now is in the chain; raises if it cannot be written. If nothing
+        was noted for it since the mark `since`, there is nothing to wait for. What several wait for is written together."""
+        waiting = self._waiting.get(tenant)
+        if waiting is not None and waiting.noted > since:
             await run_to_completion(self._settle(tenant, waiting, waiting.noted))
 
     async def _settle(self, tenant: str, waiting: _Waiting, through: int) -> None:
@@ -106,7 +110,7 @@ class AuditBuffer:
                 _log.error("audit records of %s cannot be written: %s", tenant, why)
 
     async def _flush(self, tenant: str, waiting: _Waiting) -> None:
-        size = _BATCH
+        size, through = _BATCH, waiting.noted
         while batch := waiting.records[:size]:
             try:
                 await self._store.write(tenant, batch)
@@ -120,8 +124,8 @@ class AuditBuffer:
                     continue
                 await self._store.write(tenant, [_bare(batch[0], refused.code)])
             del waiting.records[: len(batch)]
-            waiting.written += len(batch)
             self._count -= len(batch)
+        waiting.written = through
         if self._waiting.get(tenant) is waiting:
             del self._waiting[tenant]
         if waiting.said:

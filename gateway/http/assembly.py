@@ -96,7 +96,7 @@ class Face:
             authenticator=self.authenticator,
             admission=self.admission,
             idempotence=Idempotence(store, service.clock, configuration.idempotency_ms),
-            settle=service.audit.settle,
+            audit=service.audit,
             note_outage=self._watch.note,
         )
         preview = Preview(service, self.authenticator, self.admission, configuration.heartbeat_ms)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
@@ -23,8 +23,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
 
+from gateway.audit.buffer import AuditBuffer
 from gateway.configuration import Configuration
-from gateway.errors import GatewayError, StoreUnavailable, Unavailable
+from gateway.errors import GatewayError, StoreFailed, StoreUnavailable, Unavailable
 from gateway.http.api.access_record import AccessRecord, find_record
 from gateway.http.api.admission import Admission
 from gateway.http.api.authentication import Authenticator, read_bearer
@@ -67,14 +68,13 @@ class Endpoint:
         authenticator: Authenticator,
         admission: Admission,
         idempotence: Idempotence | None = None,
-        settle: Callable[[str], Awaitable[None]] | None = None,
+        audit: AuditBuffer | None = None,
         note_outage: Callable[[Exception], None] | None = None,
     ) -> None:
-        """`settle` returns when the audit records of a tenant are in its chain: what is acknowledged is recorded."""
         self.routes = Routes(operations)
         self._caps, self._telemetry, self._admission = configuration, telemetry, admission
         self._authenticator, self._idempotence = authenticator, idempotence
-        self._settle, self._note_outage = settle, note_outage
+        self._audit, self._note_outage = audit, note_outage
         self._finishing: set[asyncio.Task[Response]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -187,14 +187,21 @@ class Endpoint:
 
     async def _handle(self, operation: Operation, call: Call) -> Any:
         """THREAT[TM-AUDIT-LOSS]: an answer, also a refusal, leaves when its audit records are durable."""
+        audit = self._audit
+        if audit is None:
+            return await operation.handler(call)
+        tenant, mark = call.principal.tenant, audit.mark
         try:
             answer = await operation.handler(call)
         except GatewayError:
-            if self._settle is not None:
-                await self._settle(call.principal.tenant)
+            await audit.settle(tenant, mark)
             raise
-        if self._settle is not None:
-            await self._settle(call.principal.tenant)
+        try:
+            await audit.settle(tenant, mark)
+        except GatewayError as failed:
+            if operation.method == "GET":
+                raise
+            raise StoreFailed("STORE_UNCERTAIN", "it was done, but not all of its audit records", "read it back") from failed
         return answer
 
     async def _finish(self, performance: Coroutine[Any, Any, Response]) -> Response:

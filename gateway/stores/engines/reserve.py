@@ -6,6 +6,7 @@ nothing that grows is written. THREAT[TM-STORE-DISK]
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Final
@@ -23,12 +24,16 @@ class Reserve:
 
     def hold(self) -> bool:
         """Take the space, or as much of it as there is; whether there is any."""
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError:
+            return False
         try:
             for place in range(0, RESERVE_BYTES, _STEP_BYTES):
                 os.posix_fallocate(file, place, _STEP_BYTES)
         except OSError:
-            os.truncate(file, os.fstat(file).st_size // _STEP_BYTES * _STEP_BYTES)
+            with contextlib.suppress(OSError):
+                os.truncate(file, os.fstat(file).st_size // _STEP_BYTES * _STEP_BYTES)
         finally:
             size = os.fstat(file).st_size
             os.close(file)

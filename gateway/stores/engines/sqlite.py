@@ -223,9 +223,9 @@ class SqliteStore(Store):
 
     def _delete_on_full_disk(self, reserve: Reserve, job: _Job) -> BaseException | None:
         """With the reserve, and without zeros for every page: what is free is cut off the file at once instead."""
-        reserve.give_up()
-        connection = self._connection()
         try:
+            reserve.give_up()
+            connection = self._connection()
             with contextlib.suppress(sqlite3.Error):
                 _empty_log(connection)
             connection.execute("PRAGMA secure_delete = FAST").fetchall()

@@ -262,3 +262,34 @@ def test_no_further_call_is_made_when_the_audit_takes_no_more(monkeypatch: pytes
             monkeypatch.setattr(house.store, "write", write)
 
     asyncio.run(main())
+
+
+def test_tm_audit_loss_a_call_with_effects_is_recorded_before_it_is_made_or_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "_WITHOUT_EFFECTS", ())
+
+    async def main() -> None:
+        seen: list[list[str]] = []
+
+        async def echo(text: str) -> str:
+            seen.append([one.data["status"] for one in await house.store.audit("acme") if one.kind == "call"])
+            return text
+
+        async with housed(*POLICED_ONCE, functions={"echo": ({"text": TEXT}, echo)}) as house:
+            await run(house, "tools.echo(text='x')")
+            ended = await audited(house, "call")
+            assert seen == [["begun"]] and [one.data["status"] for one in ended] == ["begun", "ok"]
+            assert ended[0].data["call"] == ended[1].data["call"]
+            write = house.store.write
+
+            async def failing(tenant: str, changes: Any) -> None:
+                if all(isinstance(one, AppendAudit) for one in changes):
+                    raise StoreFailed("STORE_FULL", "the disk is full")
+                await write(tenant, changes)
+
+            monkeypatch.setattr(house.store, "write", failing)
+            done = await run(house, "tools.echo(text='x')")
+            assert done.result is not None and done.result.error is not None and done.result.error.code == "STORE_FULL"
+            assert len(seen) == 1, "it was not made"
+            monkeypatch.setattr(house.store, "write", write)
+
+    asyncio.run(main())

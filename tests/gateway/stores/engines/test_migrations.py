@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from gateway.errors import StoreFailed
-from gateway.stores.changes import ExpireApprovals, PutApproval, PutRun, PutSnapshot, PutTenant
+from gateway.stores import audit_chain
+from gateway.stores.changes import AppendAudit, ExpireApprovals, PutApproval, PutRun, PutSnapshot, PutTenant
 from gateway.stores.engines.postgres import PostgresStore
 from gateway.stores.engines.sqlite import SqliteStore
 from gateway.stores.store import Store
@@ -136,3 +137,26 @@ def test_a_version_1_database_is_upgraded_and_keeps_everything(postgres_url: str
         await connection.close()
 
     asyncio.run(main())
+
+
+def test_tm_store_quota_audit_records_of_an_older_store_are_charged(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+
+    async def look() -> tuple[int, int]:
+        store = await SqliteStore.open(path)
+        records = await store.audit("t1")
+        if not records:
+            await store.write("t1", [PutTenant(tenant("t1")), put_session()])
+            await store.write("t1", [AppendAudit(at=AT, kind="x", data={"n": n}) for n in range(9)])
+            records = await store.audit("t1")
+        held = sum(len(audit_chain.body_of(one)) for one in records)
+        used = (await store.usage("t1")).bytes
+        await store.close()
+        return used, held
+
+    used, held = asyncio.run(look())
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE tenants SET bytes = bytes - ?", (held,))
+        connection.execute("UPDATE schema_version SET version = 3")
+        connection.commit()
+    assert asyncio.run(look()) == (used, held) and held > 500

@@ -28,7 +28,7 @@ def test_tm_store_away_a_server_that_dies_is_said_once_and_found_again_without_h
         for _ in range(5):
             with pytest.raises(StoreUnavailable) as away:
                 await store.write("t1", [put_file("/lost", "x")])
-            assert str(away.value) == "the store cannot be reached"
+            assert "refused" not in str(away.value) and str(server.folder) not in str(away.value)
             with pytest.raises(StoreUnavailable):
                 await store.token("unknown")
         assert [one.levelname for one in caplog.records if one.name == "hatchway.store"] == ["ERROR"]
