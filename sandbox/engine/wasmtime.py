@@ -242,6 +242,9 @@ class Call:
         self.raised: BaseException | None = None
 
 
+_CLOSED = Call((), lambda: None)
+
+
 def _fail(error: BaseException) -> int:
     _current.call.raised = error
     return _lib.wasmtime_trap_new(b"host", 4) or 0
@@ -426,9 +429,11 @@ class Instance:
         return left.value
 
     def close(self) -> None:
-        """Free the store. Every address into its memory is dead from here on."""
+        """Free the store. Every address into its memory is dead from here on. Functions are let go of too: they hold the guest,
+        which holds this, and memory of a size like that must not wait until a collector finds the circle."""
         store, self._store = self._store, None
         if store is not None:
+            self._call = _CLOSED
             _lib.wasmtime_store_delete(store)
 
     def __del__(self) -> None:

@@ -354,7 +354,7 @@ class LocalWorker:
         try:
             before, after = self._described[old], self._described[new]
         except KeyError:
-            raise RequestError("SNAPSHOT_UNKNOWN", "the snapshot has not been described here") from None
+            raise RequestError("INVALID_ARGUMENT", "the snapshot has not been described here") from None
         return await self._compute(lambda: diff.compare(before, after))
 
     async def cancel(self, session_id: str) -> bool:

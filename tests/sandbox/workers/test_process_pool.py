@@ -172,6 +172,24 @@ def test_a_worker_that_takes_too_much_memory_is_replaced(with_pool: Pool) -> Non
     with_pool(act, watch_seconds=0.05, memory_bytes_max=300 << 20)
 
 
+def test_tm_lim_unseen_what_a_worker_keeps_to_start_from_counts_as_its_memory_until_it_is_deleted(with_pool: Pool) -> None:
+    async def act(workers: ProcessWorkers) -> None:
+        worker, pid = await workers.of("acme"), await _pid(workers, "acme")
+        await worker.open(opening("maker", ROOMY))
+        await value(worker, "data = bytearray(64 << 20); data[::4096] = b'x' * len(data[::4096])", "maker")
+        pack = (await worker.freeze("maker")).pack
+        await worker.close("maker")
+        before = own_memory_bytes(pid)
+        await worker.open(opening("s", ROOMY, template="kept", packs=[pack]))
+        await worker.close("s")
+        kept = own_memory_bytes(pid)
+        assert kept - before > 60 << 20, "no session maps it, and it is seen all the same"
+        await worker.forget("kept")
+        assert kept - own_memory_bytes(pid) > 60 << 20
+
+    with_pool(act)
+
+
 def test_a_worker_that_nobody_uses_is_ended(with_pool: Pool) -> None:
     async def act(workers: ProcessWorkers) -> None:
         pid = await _pid(workers, "acme")

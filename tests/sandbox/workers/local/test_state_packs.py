@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 from pathlib import Path
 
@@ -117,7 +116,6 @@ def test_tm_lim_unseen_a_restore_costs_what_its_session_changed_and_all_of_it_is
         await worker.forget("t0")
         assert not await worker.is_known("t0") and await value(worker, "small[1]", "s0") == 1
         await worker.close("s0")
-        gc.collect()
         assert len(_layers().keys() & layers.keys()) == 4
         await worker.aclose()
 
