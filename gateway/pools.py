@@ -25,7 +25,7 @@ import threading
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from gateway.errors import TooMany
 
@@ -101,14 +101,27 @@ class Pool:
             turn.set_result(None)
 
 
+LARGE_BYTES: Final = 64 << 10
+
+
+async def run_large(tenant: str, size_bytes: int, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """A function of something that a tenant has sent: here and now if it is small, else on the pool of uploads. What holds the
+    interpreter's lock for long (one call of base64, of a regular expression) should go piece by piece: threads share that."""
+    if size_bytes <= LARGE_BYTES:
+        return function(*args, **kwargs)
+    return await uploads.run(tenant, function, *args, **kwargs)
+
+
 acting_for: contextvars.ContextVar[str] = contextvars.ContextVar("acting_for", default="")
 """The tenant of the request under way, and of what it starts: for work that is not told whose it is."""
 CORES = os.cpu_count() or 1
 uploads = Pool("uploads", max(2, CORES))
 """Large bodies: hashing, decoding, encoding."""
 compilation = Pool("compilation", max(2, CORES))
-"""WebAssembly of hooks, schemas: what is compiled for a tenant."""
+"""WebAssembly of hooks: what is compiled for a tenant."""
 tenant_data = Pool("tenant-data", max(2, CORES), waiting_max=64)
 """What is computed from a tenant's stored data, mostly by waiting for a child: differences, archives, searches."""
+schema_trials = Pool("schema-trials", 1)
+"""Schemas of servers, tried in a child."""
 lookups = Pool("lookups", 8, each=2)
 """Names that are resolved."""
