@@ -29,12 +29,12 @@ from gateway.records import Quotas
 from gateway.telemetry import step
 
 _OVER: Final = 4
-"""So many times the places may be under way, because of tenants that have fewer than their share."""
+"""How many times the places may be under way, because of tenants that have fewer than their share."""
 _TICK_S: Final = 0.02
 _HALF_LIFE_S: Final = 5.0
 """After this long, what was used counts half."""
 _IDLE_CORES: Final = 0.5
-"""So much of the cores must be free for a run to begin without a place."""
+"""How much of the cores must be free for a run to begin without a place."""
 _FORGOTTEN: Final = 0.001
 
 

@@ -61,7 +61,7 @@ class Office:
         await self._tenancy.update(ADMIN, "acme", UpdateTenant(facts=facts))
 
     async def is_permitted(self) -> bool:
-        gate = await self._house.sessions.tenant_gate("acme")
+        gate = await self._house.sessions.tenant_gate(ADMIN)
         return is_permitted(gate.decide("session.create", {"language": "python"}))
 
 

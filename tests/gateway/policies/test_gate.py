@@ -35,7 +35,7 @@ def test_the_audit_names_whoever_asked_and_the_path_and_what_was_done() -> None:
     async def main() -> None:
         async with housed(RULES, TESTS, functions={"look": ({}, nothing)}) as house:
             session = await house.sessions.create(ANN, CreateSession())
-            gate = (await house.sessions.find_gate(await house.sessions.find(ANN, session.id))).asked_by(BOB.name)
+            gate = (await house.sessions.find_gate(await house.sessions.find(ANN, session.id), ANN)).asked_by(BOB.name)
             gate.require("fs.write", {"path": "/workspace/payroll.csv", "bytes": 7}, "delete")
             (found,) = await decisions(house, "fs.write")
             assert (found.actor, found.subject) == ("bob", session.id)
@@ -49,7 +49,7 @@ def test_a_long_path_is_cut_in_the_audit_as_in_the_log_of_decisions() -> None:
     async def main() -> None:
         async with housed(RULES, TESTS, functions={"look": ({}, nothing)}) as house:
             session = await house.sessions.create(ANN, CreateSession())
-            gate = await house.sessions.find_gate(await house.sessions.find(ANN, session.id))
+            gate = await house.sessions.find_gate(await house.sessions.find(ANN, session.id), ANN)
             gate.require("fs.read", {"path": "/workspace/" + "x" * 3000})
             (found,) = await decisions(house, "fs.read")
             (logged, *_) = await house.policies.recent("acme")
