@@ -3,8 +3,9 @@
     pool = Pool("uploads", threads=2)
     value = await pool.run(tenant, function, *arguments)      # off the loop, when it is this tenant's turn
 
-Why not `asyncio.to_thread`: its threads belong to everything in the process, first come, first served; a tenant that fills them
-makes every other tenant wait. THREAT[TM-LIM-STARVE].
+Why: asyncio's own threads belong to everything in the process, first come, first served; a tenant that fills them makes every
+other tenant wait. THREAT[TM-LIM-STARVE]. The server replaces them by such a pool too (`make_default`), for small work that is
+still given to `asyncio.to_thread`: there `acting_for` says whose turn it takes.
 
 Rules: each kind of work has a pool of its own, named in this file, so that slow work of one kind holds up no other kind. A tenant
 has at most `each` of a pool's threads; those that wait take turns, tenant by tenant, and each tenant in the order it asked. More
@@ -18,14 +19,14 @@ Does not know: what is run.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import contextvars
+import functools
 import os
 import threading
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Final, ParamSpec, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Final, ParamSpec, TypeVar
 
 from gateway.errors import TooMany
 
@@ -33,74 +34,72 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Pool:
+class Pool(ThreadPoolExecutor):
     def __init__(self, name: str, threads: int, *, each: int = 1, waiting_max: int = 256) -> None:
-        self._executor = ThreadPoolExecutor(threads, f"hatchway-{name}")
+        super().__init__(threads, f"hatchway-{name}")
         self._free, self._each, self._waiting_max = threads, each, waiting_max
         self._running: Counter[str] = Counter()
-        self._lines: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
-        """Those that wait, by tenant; the tenant whose turn is next comes first."""
+        self._lines: OrderedDict[str, deque[tuple[Future[Any], Callable[[], Any]]]] = OrderedDict()
+        """What waits, by tenant; the tenant whose turn is next comes first."""
         self._lock = threading.Lock()
 
     async def run(self, tenant: str, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """What the function returns or raises. It sees the caller's context variables."""
-        await self._enter(tenant)
+        call = functools.partial(contextvars.copy_context().run, function, *args, **kwargs)
+        found: T = await asyncio.wrap_future(self._queue(tenant, call))
+        return found
 
-        def work() -> T:
-            try:
-                return function(*args, **kwargs)
-            finally:
-                self._leave(tenant)
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """As asyncio uses its default executor: in the turn of the tenant that is acted for."""
+        return self._queue(acting_for.get(), functools.partial(fn, *args, **kwargs))
 
-        return await asyncio.get_running_loop().run_in_executor(self._executor, contextvars.copy_context().run, work)
-
-    async def _enter(self, tenant: str) -> None:
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    def _queue(self, tenant: str, call: Callable[[], T]) -> Future[T]:
+        result: Future[T] = Future()
         with self._lock:
             line = self._lines.setdefault(tenant, deque())
+            while line and line[0][0].cancelled():
+                line.popleft()
             if len(line) >= self._waiting_max:
                 raise TooMany("BUSY", "too much work of this kind waits for this tenant", "wait for answers before asking more")
-            line.append(turn)
+            line.append((result, call))
             self._grant()
-        try:
-            await turn
-        except asyncio.CancelledError:
-            with self._lock:
-                if turn in line:
-                    line.remove(turn)
-            if turn.done() and not turn.cancelled():
-                self._leave(tenant)
-            raise
-
-    def _leave(self, tenant: str) -> None:
-        """On the thread that is free now."""
-        with self._lock:
-            self._free += 1
-            self._running[tenant] -= 1
-            self._running += Counter()  # drops those that are zero
-            self._grant()
+        return result
 
     def _grant(self) -> None:
         """Gives free threads to those whose turn it is. Called with the lock held."""
         for tenant in [*self._lines] if self._free else ():
             line = self._lines[tenant]
             while line and self._free and self._running[tenant] < self._each:
-                turn = line.popleft()
-                with contextlib.suppress(RuntimeError):  # its loop is closed: there is no caller any more
-                    turn.get_loop().call_soon_threadsafe(self._admit, tenant, turn)
+                result, call = line.popleft()
+                if result.set_running_or_notify_cancel():
                     self._free -= 1
                     self._running[tenant] += 1
                     self._lines.move_to_end(tenant)
+                    super().submit(self._work, tenant, result, call)
             if not line:
                 del self._lines[tenant]
 
-    def _admit(self, tenant: str, turn: asyncio.Future[None]) -> None:
-        if turn.cancelled():
+    def _work(self, tenant: str, result: Future[T], call: Callable[[], T]) -> None:
+        try:
+            value = call()
+        except BaseException as error:
             self._leave(tenant)
+            result.set_exception(error)
         else:
-            turn.set_result(None)
+            self._leave(tenant)
+            result.set_result(value)
+
+    def _leave(self, tenant: str) -> None:
+        """Before the result is told: who hears of it finds the thread free."""
+        with self._lock:
+            self._free += 1
+            self._running[tenant] -= 1
+            self._running += Counter()  # drops those that are zero
+            self._grant()
 
 
+acting_for: contextvars.ContextVar[str] = contextvars.ContextVar("acting_for", default="")
+"""The tenant of the request under way, and of what it starts: for work that is not told whose it is."""
 LARGE_BYTES: Final = 64 << 10
 
 
@@ -112,8 +111,6 @@ async def run_large(tenant: str, size_bytes: int, function: Callable[P, T], /, *
     return await uploads.run(tenant, function, *args, **kwargs)
 
 
-acting_for: contextvars.ContextVar[str] = contextvars.ContextVar("acting_for", default="")
-"""The tenant of the request under way, and of what it starts: for work that is not told whose it is."""
 CORES = os.cpu_count() or 1
 uploads = Pool("uploads", max(2, CORES))
 """Large bodies: hashing, decoding, encoding."""
@@ -125,3 +122,8 @@ schema_trials = Pool("schema-trials", 1)
 """Schemas of servers, tried in a child."""
 lookups = Pool("lookups", 8, each=2)
 """Names that are resolved."""
+
+
+def make_default() -> Pool:
+    """The default executor of an event loop, which shuts it down at its end."""
+    return Pool("default", 32, each=8, waiting_max=4096)

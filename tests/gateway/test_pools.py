@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from gateway.errors import TooMany
-from gateway.pools import Pool
+from gateway.pools import Pool, acting_for, make_default
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
@@ -121,5 +121,23 @@ def test_functions_see_the_callers_context_and_their_errors_are_raised() -> None
         assert await pool.run("acme", word.get) == "hello"
         with pytest.raises(ZeroDivisionError):
             await pool.run("acme", lambda: 1 // 0)
+
+    run(test)
+
+
+def test_tm_lim_starve_work_for_asyncios_own_threads_takes_turns_too() -> None:
+    async def hold(tenant: str, gate: threading.Event) -> bool:
+        acting_for.set(tenant)
+        return await asyncio.to_thread(gate.wait, 20)
+
+    async def test() -> None:
+        asyncio.get_running_loop().set_default_executor(make_default())
+        gate, opened = threading.Event(), threading.Event()
+        opened.set()
+        flood = [asyncio.create_task(hold("acme", gate)) for _ in range(100)]
+        await asyncio.sleep(0)
+        assert all([await asyncio.create_task(hold("globex", opened)) for _ in range(10)])
+        gate.set()
+        assert all(await asyncio.gather(*flood))
 
     run(test)

@@ -42,7 +42,7 @@ def find_record(scope: Scope) -> AccessRecord:
 def choose_id(scope: Scope) -> str:
     """The caller's own id, if it may stand in a log, or a new one."""
     for name, value in scope["headers"]:
-        if name.lower() == b"x-request-id":
+        if name == b"x-request-id":  # ASGI has lower-case names
             text: str = value.decode("latin-1")
             if _REQUEST_ID.fullmatch(text):
                 return text

@@ -28,6 +28,7 @@ from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.asyncio.worker_context import WorkerContext
 from starlette.types import ASGIApp
 
+from gateway import pools
 from gateway.configuration import Configuration, ConfigurationError
 from gateway.http.api.admission import Admission
 from gateway.http.transport.connections import Connection, Pressure
@@ -91,6 +92,7 @@ class Server:
         self._listening = self._listening or listen(self._settings)
         self._listening.setblocking(False)
         allow_files(self._settings.connections_max)
+        asyncio.get_running_loop().set_default_executor(pools.make_default())
         self._accepting = asyncio.create_task(self._accept(self._listening))
 
     async def _accept(self, listening: socket.socket) -> None:
