@@ -27,6 +27,7 @@ import signal
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NoReturn, Protocol
 
@@ -200,6 +201,14 @@ class Zygote:
         if self._cgroups is not None:
             self._cgroups.remove(pid)
         self._tell(ended=outside, status=status)
+        self._reap_strays()
+
+    def _reap_strays(self) -> None:
+        """What a parser left behind is this process's to wait for, as the first of its namespace."""
+        watched = {pid for pid, _ in self._children.values()}
+        with suppress(ChildProcessError):
+            while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) and ended.si_pid not in watched:
+                os.waitpid(ended.si_pid, 0)
 
     def _start_parser(self, descriptor: int) -> None:
         """A worker has sent its first source, or is gone."""

@@ -207,13 +207,13 @@ def test_tm_run_escape_also_where_the_gateway_is_an_ordinary_user() -> None:
             outside.close()
 
 
-def test_the_attempts_get_through_without_a_jail(outside: Outside) -> None:
+def test_the_attempts_get_through_without_a_jail(outside: Outside, tmp_path: Path) -> None:
     """Or the probe would prove nothing."""
     before = outside.list()
     code = "import json, sys; from tests.sandbox.confinement import escapes as e; "
     code += "print(json.dumps(e.try_all(json.loads(sys.argv[1]), e.of_processes, e.of_sockets, e.of_files)))"
     given = json.dumps({**outside.describe(), "is_outside": True})
-    done = subprocess.run([sys.executable, "-c", code, given], capture_output=True, check=True, env=_environ())
+    done = subprocess.run([sys.executable, "-c", code, given], capture_output=True, check=True, env=_environ(), cwd=tmp_path)
     through = set(got_through(json.loads(done.stdout)))
     assert {
         "files: read a secret",
