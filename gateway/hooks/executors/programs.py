@@ -153,7 +153,7 @@ class WorkerForks:
             code = await compile_module(self.tenant, aside.module, aside.limits.memory_mb << 20)
             aside = msgspec.structs.replace(aside, module=code)
         try:
-            outcome = await (await self.worker()).aside(session_id, aside, on_call)
+            outcome = await (await self.worker()).aside(session_id, aside, on_call=on_call)
         except WorkerLost:
             raise WorkerLost("the worker died while the hook ran") from None
         except SetupError:
