@@ -199,7 +199,8 @@ _REFUND = """
 import asyncio, json, os, signal, sys
 from pathlib import Path
 from gateway.runs.runs import RunBody
-from gateway.service import Service, Settings
+from gateway.configuration import Configuration
+from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
 from gateway.stores.changes import PutTenant
 from gateway.stores.engines.sqlite import SqliteStore
@@ -219,7 +220,7 @@ async def refund() -> str:
 
 async def main():
     store = await SqliteStore.open(folder / "store.db")
-    service = Service(store, LocalWorkers(), Keys.of(b"k" * 32), Settings(policy=str(folder / "p.hatch")))
+    service = Service(store, LocalWorkers(), Keys.of(b"k" * 32), Configuration(policy=str(folder / "p.hatch")))
     if await store.tenant("acme") is None:
         await store.write("acme", [PutTenant(tenant("acme"))])
     declared = Capability(name="refund", side_effect=SideEffect.EXTERNAL_SYSTEM, input_schema={"type": "object"})

@@ -141,14 +141,14 @@ def test_tm_pol_facts_an_operator_marks_a_session_that_has_read_untrusted_conten
             session = await house.sessions.create(OPERATOR, CreateSession(facts={"tainted": False}))
 
             async def may_write(session_id: str) -> bool:
-                gate = await house.sessions.find_gate(await house.sessions.find(ANN, session_id))
+                gate = await house.sessions.find_gate(await house.sessions.find(ANN, session_id), ANN)
                 return gate.permits("fs.write", {"path": "/workspace/a", "bytes": 1})
 
             assert await may_write(session.id)
             with pytest.raises(Forbidden):
                 await house.sessions.update(ANN, session.id, facts={"tainted": False})
             marked = await house.sessions.update(OPERATOR, session.id, facts={"tainted": True})
-            assert marked.facts == {"role": "operator", "tainted": True} and not await may_write(session.id)
+            assert marked.facts == {"creator_role": "operator", "tainted": True} and not await may_write(session.id)
             (fork,) = await house.snapshots.fork(ANN, session.id)
             assert not await may_write(fork.id)
             with pytest.raises(PolicyError, match=r"session\.tainted"):
