@@ -48,7 +48,7 @@ from sandbox.wire import SessionLimits
 from sandbox.workers.interface import Worker, WorkerLost
 
 FORKS_MAX: Final = 100
-INSPECTIONS_MAX: Final = 2
+INSPECTIONS_MAX: Final = 4
 """Snapshots of all tenants whose packs are in memory to be compared or imported."""
 FORK_BEGUN: Final = "fork_begun"
 """An entry that exists while the forks it names are written, one after the other; `gateway.lifecycle.crash_recovery` reads it."""

@@ -88,12 +88,12 @@ class Tape:
     @contextlib.contextmanager
     def running(self, vfs: Vfs, guest: Guest, run: Run) -> Iterator[None]:
         """For the time of the run, the filesystem's clock is on the tape too."""
-        clock, vfs.clock = vfs.clock, self._files_clock
         if self.image and self.image != guest.image.memory_digest:
             raise RequestError(
                 "SNAPSHOT_VERSION_MISMATCH", f"the run was recorded with another build of the {guest.image.name} guest"
             )
         self.image, self.free_bytes = guest.image.memory_digest, guest.free_bytes
+        clock, vfs.clock = vfs.clock, self._files_clock
         try:
             yield
         finally:

@@ -34,7 +34,7 @@ _WIDE: Final = re.compile(rb"(?=[\x00-\xff][\x00-\x03]\x00\x80)", re.DOTALL)
 """The head of an engine's string whose characters have two bytes each: its length, with the highest bit set."""
 _WIDE_HEAD_BYTES: Final = 16
 _CANDIDATES_MAX: Final = 20_000
-_LIMITS: Final = msgspec.structs.replace(MOST, wall_ms=20_000, cpu_ms=20_000, max_stdout_bytes=4 << 20)
+_LIMITS: Final = msgspec.structs.replace(MOST, wall_ms=10_000, cpu_ms=10_000, max_stdout_bytes=4 << 20)
 _PYTHON: Final = r"""
 def __variables():
     import hashlib, pickle, re, types
