@@ -45,7 +45,7 @@ _LOW_PRIORITY: Final = 10
 _encode = msgspec.json.Encoder().encode
 
 Answer = Callable[[int, bytes], bytes]
-MakeAnswer = Callable[[Calls, Run, list[bytes], "NestedPrograms"], Answer]
+MakeAnswer = Callable[[Calls, Run, list[bytes], Callable[[], "NestedPrograms"]], Answer]
 Erase = Callable[[str, str, Run], tuple[str, object]]
 
 
@@ -138,7 +138,7 @@ class NestedPrograms:
             asked |= {"max_stack_depth": run.limits.max_stack_depth, "tools": self.registry.names()}
             reported: list[bytes] = []
             world = self._world(run, given)
-            answer = self.make_answer(calls, run, reported, inner)
+            answer = self.make_answer(calls, run, reported, lambda: inner)
             if self.tape is not None:
                 answer = self.tape.listen(
                     answer, lambda opcode, body, reply: calls.recall(body, reply) if opcode == _CALL else None

@@ -241,7 +241,7 @@ class Session:
         calls, name, tools = Calls(self.registry, run), guest.image.name, self.registry.names()
         reported: list[bytes] = []
         files_bytes = self.vfs.used_bytes
-        answer = self._answer_guest(calls, run, reported, self._nest(request, run, calls, tape))
+        answer = self._answer_guest(calls, run, reported, lambda: self._nest(request, run, calls, tape))
         error, status, outcome, code = None, None, Outcome(), request.code
         found: list[Diagnostic] = []
         try:
@@ -299,7 +299,7 @@ class Session:
         )
 
     def _answer_guest(
-        self, calls: Calls, run: Run, reported: list[bytes], nested: NestedPrograms
+        self, calls: Calls, run: Run, reported: list[bytes], nest: Callable[[], NestedPrograms]
     ) -> Callable[[int, bytes], bytes]:
         """What answers the guest's messages during one turn; its report is put into `reported`."""
 
@@ -316,7 +316,7 @@ class Session:
             if opcode == _ERASE:
                 return self._erase_module(body, run)
             if opcode == _START:
-                return nested.start(body)
+                return nest().start(body)
             raise Trap("the guest sent an unknown message")
 
         return answer
