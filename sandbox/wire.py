@@ -22,6 +22,8 @@ SNAPSHOT_VERSION = 2
 DEFAULT_SESSION_ID = "default"
 SESSION_ID = re.compile(r"[a-zA-Z0-9_\-]{1,64}")
 MAX_CODE_BYTES = 10 << 20
+MAX_STARTED_BYTES = 256 << 10
+"""Of the code of a program that a program starts, where it is said which languages it may start."""
 MAX_INPUTS_BYTES = 10 << 20
 MAX_ENV_BYTES = 1 << 20
 MAX_RESULT_BYTES = 4 << 20

@@ -25,7 +25,7 @@ from gateway.telemetry import step
 from policy import Decision, PolicyError
 from sandbox.errors import RequestError, SetupError
 from sandbox.languages import LANGUAGES
-from sandbox.wire import MAX_CODE_BYTES, Diagnostic, ErrorObject, Language, RunRequest, RunStatus, SessionLimits
+from sandbox.wire import MAX_STARTED_BYTES, Diagnostic, ErrorObject, Language, RunRequest, RunStatus, SessionLimits
 from sandbox.workers.interface import FileChanges
 
 
@@ -90,12 +90,12 @@ class Turn:
         return self.gate.decide("run", {"language": language_name(self.language), "bytes": measure(code)})
 
     def find_startable(self, decision: Decision) -> list[Language]:
-        """THREAT[TM-POL-START]: the languages in which this program may start others: those whose programs, of any size, the
-        policy permits on the terms of this one. Rates, limits, hooks and approvals are not looked at again for each."""
+        """THREAT[TM-POL-START]: the languages in which this program may start others: those whose programs, of the size that may
+        be started, the policy permits on the terms of this one. Rates, limits and hooks are not looked at again for each."""
         return [
             language
             for language in LANGUAGES
-            if self.gate.permits_alike("run", {"language": language_name(language), "bytes": MAX_CODE_BYTES}, decision)
+            if self.gate.permits_alike("run", {"language": language_name(language), "bytes": MAX_STARTED_BYTES}, decision)
         ]
 
     def decide(self) -> Decision:

@@ -42,6 +42,8 @@ _SMALL_TURN_NS: Final = 2_000_000
 _JOURNAL_NS_MAX: Final = 25_000_000
 _JOURNAL_TURNS_MAX: Final = 256
 _MEASURE_OVER_NS: Final = 4_000_000
+_LOOK_OVER_NS: Final = 200_000
+"""To ask for the size of a memory takes a part of a microsecond; what grows it takes longer than this."""
 _FIRST_TURN_BYTES_MAX: Final = 2 << 20
 """A first program that wrote more says nothing about what others will write."""
 _FULL_SHARE: Final = 0.75
@@ -128,8 +130,9 @@ class Guest:
         self._packed = state.pages if state is not None and isinstance(state.pages, PackedPages) else None
         """A snapshot's pages, in place of `_pages` until those are saved for the first time."""
         self.own_bytes = image.first_turn_bytes if state is None else len(self._packed or ()) * PAGE_BYTES
-        """Pages the guest has written, when last measured: at every turn of four milliseconds or more. At first those that it is
-        known to need, or nothing, and then the first turn is measured too."""
+        """Pages the guest has written, when last measured: at every turn of four milliseconds or more, or that made its memory
+        larger. At first those that it is known to need, or nothing, and then the first turn is measured too."""
+        self._measured_at_bytes = image.size_bytes if state is None else state.memory_bytes
         self._pages: dict[int, bytes] = {} if state is None or self._packed is not None else dict(state.pages)
         self._sums = Sums()
         self._saved_bytes = image.size_bytes if state is None else state.memory_bytes
@@ -218,7 +221,11 @@ class Guest:
             self._due = self._journal_ns > _JOURNAL_NS_MAX or len(self._journal) >= _JOURNAL_TURNS_MAX
         else:
             self._unsaved = self._due = True
-        if elapsed_ns > _MEASURE_OVER_NS or not self.own_bytes:
+        if (
+            elapsed_ns > _MEASURE_OVER_NS
+            or not self.own_bytes
+            or (elapsed_ns > _LOOK_OVER_NS and self._memory.size_bytes != self._measured_at_bytes)
+        ):
             self._measure()
             if not self.image.first_turn_bytes and self.own_bytes <= _FIRST_TURN_BYTES_MAX:
                 self.image.first_turn_bytes = self.own_bytes
@@ -235,6 +242,7 @@ class Guest:
 
     def _measure(self) -> None:
         self.own_bytes = self._dirty.count() * PAGE_BYTES
+        self._measured_at_bytes = self._memory.size_bytes
 
     def undo(self) -> None:
         """Take back the turn that has just ended."""

@@ -34,7 +34,7 @@ from sandbox.languages import GUEST_OF, LANGUAGES, NAME_OF, Language
 from sandbox.sessions.command_lines import CannotStart, Program, parse
 from sandbox.sessions.outcome import read_outcome
 from sandbox.wasi.wasi import GuestExit
-from sandbox.wire import MAX_CODE_BYTES
+from sandbox.wire import MAX_CODE_BYTES, MAX_STARTED_BYTES
 
 DEPTH_MAX: Final = 4
 _OUTPUT_MAX_BYTES: Final = 64 << 20
@@ -59,7 +59,7 @@ class _Command(msgspec.Struct, frozen=True):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NestedPrograms:
     """Those of one run, or of one of its programs. THREAT[TM-POL-START]: `permitted` are the languages in which it may start
-    any; None: all."""
+    some, of bounded size; None: any."""
 
     permitted: list[Language] | None
     images: Images
@@ -86,6 +86,10 @@ class NestedPrograms:
             program = parse(command.argv, command.stdin, lambda path: self._read(command.cwd, path))
             if self.permitted is not None and program.language not in self.permitted:
                 raise CannotStart(126, f"{command.argv[0][:80]}: programs in {NAME_OF[program.language]} may not be started here")
+            if self.permitted is not None and len(program.code.encode()) > MAX_STARTED_BYTES:
+                raise CannotStart(
+                    126, f"{command.argv[0][:80]}: a program of more than {MAX_STARTED_BYTES} bytes may not be started here"
+                )
             return stacks.on_large_stack(lambda: self._run(program, command))
         except CannotStart as refused:
             return _reply(refused.exit_code, 0, b"", f"{refused}\n".encode())

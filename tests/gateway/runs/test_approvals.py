@@ -58,6 +58,22 @@ def test_a_large_one_waits_and_is_paid_once_when_approved() -> None:
     asyncio.run(main())
 
 
+def test_a_program_that_a_program_started_waits_and_is_paid_once_when_approved() -> None:
+    async def main() -> None:
+        till = Till()
+        started = "import subprocess\nopen('noted', 'a').write('x')\nsubprocess.getoutput('python3 pay.py; cat noted')"
+        async with housed(RULES, TESTS, functions=till.functions) as house:
+            run = await ask(house, "open('pay.py', 'w').write('print(tools.refund(amount=50))')")
+            run = await ask(house, started, run.session_id)
+            assert run.state == "waiting" and till.paid == []
+            await decide(house, "approve")
+            run = await house.resumption.resume(ANN, run.id)
+            assert run.result is not None and run.result.result == "{'paid': 50}\nx"
+            assert till.paid == [50]
+
+    asyncio.run(main())
+
+
 def test_two_approvals_in_one_run_both_work() -> None:
     async def main() -> None:
         till = Till()

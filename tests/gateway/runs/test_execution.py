@@ -16,6 +16,8 @@ TRY = "python3 -c 'print(1)'; echo $?; node -e 'console.log(2)'; echo $?"
     ("rules", "printed"),
     [
         ("", "1 0 2 0"),
+        ("deny run when bytes > 256KiB", "1 0 2 0"),
+        ("deny run when bytes > 100KiB", "126 126"),
         ("deny run when language == javascript", "1 0 126"),
         ("limit run when language == python { cpu 100ms }", "126 2 0"),
     ],

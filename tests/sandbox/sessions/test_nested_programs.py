@@ -122,6 +122,9 @@ def test_tm_pol_start_a_program_starts_only_permitted_languages(box: hatchway.Sa
     script = "python3 -c 'print(1)'; echo $?; node -e 'console.log(2)'"
     result = box._session.run(make_request(box, script, starts=[hatchway.Language.JAVASCRIPT]))
     assert result.stdout == "126\n2\n" and "programs in python may not be started here" in result.stderr
+    box.files.write_file("large.js", "console.log(3)" + " " * (256 << 10))
+    large = box._session.run(make_request(box, "node large.js", starts=[hatchway.Language.JAVASCRIPT]))
+    assert large.exit_code == 126 and "more than 262144 bytes of code" in large.stderr
 
 
 def make_request(box: hatchway.Sandbox, code: str, starts: list[hatchway.Language] | None = None) -> RunRequest:
