@@ -88,7 +88,7 @@ class NestedPrograms:
                 raise CannotStart(126, f"{command.argv[0][:80]}: programs in {NAME_OF[program.language]} may not be started here")
             if self.permitted is not None and len(program.code.encode()) > MAX_STARTED_BYTES:
                 raise CannotStart(
-                    126, f"{command.argv[0][:80]}: a program of more than {MAX_STARTED_BYTES} bytes may not be started here"
+                    126, f"{command.argv[0][:80]}: more than {MAX_STARTED_BYTES} bytes of code may not be started here"
                 )
             return stacks.on_large_stack(lambda: self._run(program, command))
         except CannotStart as refused:

@@ -191,7 +191,6 @@ def test_values_that_are_no_json_are_named_by_their_path(box: Sandbox) -> None:
     [
         ("require('http')", "no network"),
         ("import axios from 'axios'", "no network"),
-        ("import { spawn } from 'node:child_process'", 'language="shell"'),
         ("require('lodash')", "built in are fs"),
     ],
 )

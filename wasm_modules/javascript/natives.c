@@ -154,6 +154,22 @@ static JSValue ask_host(JSContext *ctx, const struct buffer *message)
     return value;
 }
 
+/* start(message): runs a command; the host's reply as bytes. */
+static JSValue start_command(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self;
+    size_t len, reply_len;
+    char *reply;
+    const uint8_t *bytes = argc > 0 ? JS_GetUint8Array(ctx, &len, argv[0]) : NULL;
+    if (!bytes)
+        return JS_EXCEPTION;
+    if (host_send((const char *)bytes, len, &reply, &reply_len) || !reply)
+        return JS_ThrowInternalError(ctx, "the host refused the command");
+    JSValue value = JS_NewUint8ArrayCopy(ctx, (const uint8_t *)reply, reply_len);
+    free(reply);
+    return value;
+}
+
 /* The reply to a call that never left, because its arguments are no JSON. */
 static JSValue refused_call(JSContext *ctx, const struct refusal *why)
 {
@@ -350,6 +366,7 @@ int natives_install(JSContext *ctx, JSValueConst native)
         JS_CFUNC_DEF("random", 1, fill_random),
         JS_CFUNC_DEF("call", 3, call_tool),
         JS_CFUNC_DEF("names", 0, tool_names),
+        JS_CFUNC_DEF("start", 1, start_command),
         JS_CFUNC_DEF("erase", 2, erase_types),
         JS_CFUNC_DEF("exit", 1, exit_program),
         JS_CFUNC_DEF("exitCode", 1, set_exit_code),

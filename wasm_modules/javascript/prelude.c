@@ -61,6 +61,9 @@ static const char assert_js[] = {
 static const char node_js[] = {
 #embed "prelude/node.js"
     , 0};
+static const char child_process_js[] = {
+#embed "prelude/child_process.js"
+    , 0};
 static const char stdin_js[] = {
 #embed "prelude/stdin.js"
     , 0};
@@ -92,6 +95,7 @@ const struct prelude_file prelude_files[] = {
     {"hatchway:events", events_js},
     {"hatchway:assert", assert_js},
     {"hatchway:node", node_js},
+    {"hatchway:child_process", child_process_js},
     {"hatchway:stdin", stdin_js},
     {"hatchway:modules", modules_js},
     {"hatchway:tools", tools_js},

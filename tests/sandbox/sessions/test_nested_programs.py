@@ -62,6 +62,35 @@ def test_python_starts_commands(box: hatchway.Sandbox, code: str, expected: obje
     assert result.result == expected, result
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("cp.execSync('echo hi | tr a-z A-Z', { encoding: 'utf8' })", "HI\n"),
+        ("cp.spawnSync('wc', ['-c'], { input: 'abc' }).stdout.toString()", "3\n"),
+        ("cp.spawnSync('nowhere').error.code", "ENOENT"),
+        (
+            "let told; try { cp.execSync('echo no >&2; exit 3') } catch (e) { told = [e.status, String(e.stderr)] }; told",
+            [3, "no\n"],
+        ),
+        ("cp.execFileSync('python3', ['-c', 'print(6 * 7)']).toString()", "42\n"),
+        ("(await require('util').promisify(cp.exec)('echo $X; pwd', { env: { X: 1 }, cwd: '/tmp' })).stdout", "1\n/tmp\n"),
+        ("await new Promise((told) => cp.spawn('nowhere').on('error', (e) => told(e.code)))", "ENOENT"),
+    ],
+)
+def test_javascript_starts_commands(box: hatchway.Sandbox, code: str, expected: object) -> None:
+    result = box.run(f"const cp = require('child_process');\n{code}", language="javascript")
+    assert result.result == expected, result
+
+
+def test_a_spawned_command_gets_its_input_and_tells_its_output(box: hatchway.Sandbox) -> None:
+    code = (
+        "const sort = require('node:child_process').spawn('sort'); let got = '';\n"
+        "sort.stdout.on('data', (d) => (got += d)); sort.stdin.write('b\\n'); sort.stdin.end('a\\n');\n"
+        "[await new Promise((done) => sort.on('close', done)), got]"
+    )
+    assert box.run(code, language="javascript").result == [0, "a\nb\n"]
+
+
 def test_python_hears_of_commands_that_fail_or_are_missing(box: hatchway.Sandbox) -> None:
     told = box.run(
         "import subprocess\nseen = []\n"

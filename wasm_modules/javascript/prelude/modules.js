@@ -4,7 +4,7 @@
   const ENDINGS = ["", ".js", ".mjs", ".cjs", ".ts", ".mts", ".json", "/index.js", "/index.mjs", "/index.ts", "/index.json"];
   const IS_PATH = /^(\.\.?(\/|$)|\/|file:)/;
   const OF_THE_NETWORK = ["http", "https", "http2", "net", "tls", "dgram", "dns", "axios", "got", "node-fetch", "undici", "ws"];
-  const OF_PROCESSES = ["child_process", "cluster", "worker_threads"];
+  const OF_PROCESSES = ["cluster", "worker_threads"];
   let loaded = new Map(); // path → stamp of the file when it was read
   let cjsCache = new Map();
   let checkedTurn = 0;
