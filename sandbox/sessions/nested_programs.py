@@ -34,10 +34,11 @@ from sandbox.languages import GUEST_OF, LANGUAGES, NAME_OF, Language
 from sandbox.sessions.command_lines import CannotStart, Program, parse
 from sandbox.sessions.outcome import read_outcome
 from sandbox.wasi.wasi import GuestExit
-from sandbox.wire import MAX_CODE_BYTES, MAX_STARTED_BYTES
+from sandbox.wire import MAX_CODE_BYTES, MAX_STARTED_BYTES, RunStatus
 
 DEPTH_MAX: Final = 4
-_OUTPUT_MAX_BYTES: Final = 64 << 20
+_OUTPUT_SHARE: Final = 4
+"""Of the run's memory: the output of a program is held by the one that started it, more than once."""
 _FIELDS_MAX: Final = 20_000
 _CALL: Final = ord("C")
 _TRAPPED: Final = 134
@@ -109,7 +110,8 @@ class NestedPrograms:
     def _run(self, program: Program, command: _Command) -> bytes:
         with contextlib.suppress(OSError):  # THREAT[TM-LIM-STARVE]: what is started yields to what others begin
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOW_PRIORITY)
-        limits = msgspec.structs.replace(self.run.limits_left(), max_stdout_bytes=_OUTPUT_MAX_BYTES)
+        most_bytes = (self.run.limits.memory_mb << 20) // _OUTPUT_SHARE
+        limits = msgspec.structs.replace(self.run.limits_left(), max_stdout_bytes=most_bytes)
         stdin = b"" if program.reads_code else command.stdin
         with self.run.nest(Run(limits)) as run:
             calls = Calls(self.registry, run)
@@ -121,6 +123,10 @@ class NestedPrograms:
             finally:
                 guest.close()
                 self.calls.records.extend(calls.records)
+        if run.output_dropped_bytes:  # to go on with a part of it would be to work on wrong data
+            told = f"a program that the run started printed more than {most_bytes} bytes"
+            hint = "write large data to a file, or raise limits.memory_mb"
+            raise Stop(RunStatus.RESOURCE_EXHAUSTED, "STDOUT_EXCEEDED", told, hint)
         return _reply(exit_code, len(command.stdin) if program.reads_code else read, *map(bytes, run.output))
 
     def _take_turns(

@@ -1,4 +1,4 @@
-"""Whose facts a policy is asked with: those of the caller that asks now, whoever has opened the session."""
+"""Whose facts a policy is asked with: those of the caller that asks now, not of the one that opened the session."""
 
 from __future__ import annotations
 

@@ -117,6 +117,15 @@ def test_limits_of_the_run_end_what_it_started_and_undo_everything(new_box: NewB
     assert full.stdout == "1\n" and full.stderr == "python3: the program ran out of memory\n"
 
 
+def test_output_of_a_started_program_is_whole_or_ends_the_run(box: hatchway.Sandbox) -> None:
+    write = "echo x > kept; python3 -c 'import sys\nfor _ in range({}): sys.stdout.write(\"y\" * (1 << 20))' | wc -c"
+    assert sh(box, write.format(8)) == f"{8 << 20}\n"
+    box.files.remove("kept")
+    flood = box.run(write.format(100), language="shell")
+    assert code_of(flood) == "STDOUT_EXCEEDED" and flood.status.value == "resource_exhausted"
+    assert box.files.list_dir("/workspace") == []
+
+
 def test_a_cancel_reaches_what_the_run_started(new_box: NewBox) -> None:
     box = new_box(limits={"wall_ms": 60_000, "cpu_ms": 60_000})
     started = threading.Event()

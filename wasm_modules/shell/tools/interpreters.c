@@ -36,7 +36,7 @@ static int start(tool *t, int argc, char **argv) {
     io_flush(t->out);
     if (host_send('X', b.p, b.n, &reply, &len) < 0 || !reply || sscanf(reply, "%d %zu %zu\n%n", &status, &read, &written, &used) < 3) {
         free(reply);
-        return tool_fail(t, 126, "the host could not start it");
+        return tool_fail(t, 126, "it could not be run, or what it printed does not fit into memory");
     }
     io_skip(t->in, read);
     if (written > len - (size_t)used) written = len - (size_t)used;
