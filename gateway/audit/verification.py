@@ -14,7 +14,8 @@ import msgspec
 
 from gateway.errors import BadRequest
 from gateway.records import AuditRecord
-from gateway.stores.audit_chain import CHECKPOINT, UNREADABLE, body_of, canonical, digest_of_body, read
+from gateway.stores.audit_chain import CHECKPOINT, UNREADABLE, body_of, canonical, read
+from gateway.stores.changes import digest_of
 from gateway.stores.store import Store
 from gateway.stores.stored import Page
 
@@ -113,7 +114,7 @@ class Verifier:
 
 def _is_as_digested(record: AuditRecord) -> bool:
     try:
-        return digest_of_body(body_of(record)) == record.digest
+        return digest_of(body_of(record)) == record.digest
     except BadRequest:  # it holds what no record could have been made of
         return False
 

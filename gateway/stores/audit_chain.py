@@ -4,14 +4,11 @@ Rules: a record's digest is SHA-256 over the canonical JSON (keys sorted, no spa
 the digest of the record before it included. Each tenant has a chain of its own, from sequence 1. Retention cuts the beginning
 off; a checkpoint record, itself in the chain, then vouches for the digest at which the rest begins. THREAT[TM-STORE-AUDIT]: a
 record is read as its row says: where columns and body disagree, the digest does not fit. A body that cannot be read is a record
-too, of the kind UNREADABLE, so that one damaged record hides no other.
-
-Does not know: why records are written; `gateway.audit.verification` follows a chain.
+too, of the kind UNREADABLE, so that one damaged record hides no other. `gateway.audit.verification` follows a chain.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +16,7 @@ import msgspec
 
 from gateway.errors import BadRequest, TooLarge
 from gateway.records import AuditRecord
-from gateway.stores.changes import AppendAudit
+from gateway.stores.changes import AppendAudit, digest_of
 from gateway.stores.stored import PAGE_MAX
 
 if TYPE_CHECKING:
@@ -53,11 +50,7 @@ def link(tenant: str, sequence: int, previous: str, entry: AppendAudit, *, data_
             "previous": previous,
         }
     )
-    return body, digest_of_body(body)
-
-
-def digest_of_body(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()
+    return body, digest_of(body)
 
 
 def body_of(record: AuditRecord) -> bytes:

@@ -7,8 +7,6 @@ is the caller's clock in unix milliseconds; the store has none.
 `expect` of a change is None (whatever is there), ABSENT (nothing may be there), or what must be there: the content's digest for
 files and values (`digest_of`), `updated_at` for records. A record that is there already is a Conflict (…_EXISTS); everything else
 that is not as expected is PreconditionFailed (…_CHANGED, …_EXISTS).
-
-Does not know: tables, transactions, who may do what.
 """
 
 from __future__ import annotations

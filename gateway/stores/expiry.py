@@ -1,16 +1,12 @@
 """Retention: what a store forgets, and when.
 
-    gone = await collect(store, "acme", Retention(runs_ms=30 * DAY_MS), now)
-    would = await collect(store, "acme", rules, now, dry=True)          nothing is written
-
 Rules: age is judged by the caller's clock. What a caller asked to keep is not deleted by age: templates, snapshots with a label,
 approvals for always, runs that wait with their recordings. No snapshot goes that another one builds on, or that a session's
-heap is in or starts from. Blobs need no collector: the write that takes a blob's last file takes the blob. The audit log loses
+heap is in or starts from. Deployed policies stay: the audit log names them, and sessions are pinned to them. The audit log loses
 its beginning, and a checkpoint in the chain vouches for where the rest begins. Work is done in small writes, so that others are
 not held up; a crash between two of them only leaves more to do.
 
-Does not know: sessions, workers and decisions, which others have in memory (`gateway.lifecycle.retention`). Deployed
-policies stay: the audit log names them, and sessions are pinned to them.
+Sessions, workers and decisions are in memory too, and go in `gateway.lifecycle.retention`.
 """
 
 from __future__ import annotations
@@ -77,7 +73,7 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True):
 async def collect(
     store: Store, tenant: str, rules: Retention, now_ms: int, *, dry: bool = False, gone: Set[str] = frozenset()
 ) -> Collected:
-    """`gone` are sessions that go at the same time: what goes with them is not counted here."""
+    """`gone` are sessions that go at the same time: what goes with them is not counted here. A `dry` run writes nothing."""
     return await Collecting(store, tenant, rules, now_ms, dry, gone).collect()
 
 

@@ -1,13 +1,8 @@
-"""One session's files during one write.
-
-Purpose: the rules of a tree, for every engine, inside the transaction; and a thousand files in a handful of operations: rows that
-changes name are loaded together, changed here, and stored together.
+"""One session's files during one write: rows that its changes name are loaded together, changed here, and stored together.
 
 Rules: INVARIANT: every stored entry's parent is a stored directory, or the root, which is never stored. A file never becomes a
 parent, and nothing replaces a directory that has entries. INVARIANT: a stored blob is the content of some file; one that lost its
-last file goes in the same transaction.
-
-Does not know: how callers spell paths (`sandbox.filesystem.paths` normalises them before they come here).
+last file goes in the same transaction. `sandbox.filesystem.paths` normalises paths before they come here.
 """
 
 from __future__ import annotations

@@ -65,7 +65,8 @@ class Ledger:
     def __init__(self, tenant: str, limits: StoreLimits) -> None:
         self.tenant = tenant
         self.limits = limits
-        self._head: Head | None = None
+        self.found: Head | None = None
+        """The tenant's row, if there is one."""
         self._sessions: dict[str, SessionRow | None] = {}
         self._before: dict[str, Row] = {}
         self._audits: list[Row] = []
@@ -76,7 +77,7 @@ class Ledger:
     def load(self, session_ids: Iterable[str]) -> Steps[None]:
         rows = yield Get(TENANTS, (), [self.tenant])
         if rows:
-            self._head = Head(*rows[0])
+            self.found = Head(*rows[0])
             self._before[""] = tuple(rows[0])
         yield from self._load_sessions(session_ids)
 
@@ -90,18 +91,10 @@ class Ledger:
             self._before[found.id] = tuple(row)
 
     @property
-    def exists(self) -> bool:
-        return self._head is not None
-
-    @property
     def head(self) -> Head:
-        if self._head is None:
+        if self.found is None:
             raise missing("tenant", self.tenant)
-        return self._head
-
-    @head.setter
-    def head(self, head: Head) -> None:
-        self._head = head
+        return self.found
 
     def find_session(self, session_id: str) -> Steps[SessionRow | None]:
         yield from self._load_sessions([session_id])

@@ -1,10 +1,8 @@
 """Mutations: what each change means, for every engine.
 
-Theory: `apply` is a generator of operations (see `row_operations`) that an engine runs inside one transaction in which no other
-write to this tenant happens; so it may read, decide and write without races. An error undoes the whole write.
-
-Rules: a change is a few lines here, found by its type in one table; a record without rules of its own needs none. Everything
-stored is charged to its tenant.
+`apply` is a generator of operations (see `row_operations`) that an engine runs inside one transaction in which no other write to
+this tenant happens; so it may read, decide and write without races. An error undoes the whole write. Everything stored is charged
+to its tenant.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ def apply(tenant: str, changes: Sequence[c.Change], limits: StoreLimits) -> Step
     writing = Writing(tenant, limits)
     ledger = writing.ledger
     yield from ledger.load(named for change in changes if (named := getattr(change, "session_id", "")))
-    if not ledger.exists and not (changes and isinstance(changes[0], c.PutTenant)):
+    if ledger.found is None and not (changes and isinstance(changes[0], c.PutTenant)):
         raise missing("tenant", tenant)
     if any(isinstance(change, c.DeleteTenant) for change in changes):
         if len(changes) > 1:
@@ -75,12 +73,9 @@ def _put_tenant(writing: Writing, change: c.PutTenant) -> Steps[None]:
     record, ledger = change.tenant, writing.ledger
     if record.id != writing.tenant or not record.id:
         raise BadRequest("INVALID_ARGUMENT", "a tenant is written under its own id")
-    found = ledger.head.updated_at if ledger.exists else None
-    check_expected(found, change.expect, "tenant", record.id, exists=Conflict)
-    if ledger.exists:
-        ledger.head.updated_at, ledger.head.body = record.updated_at, encode(record, writing.limits)
-    else:
-        ledger.head = Head(record.id, record.updated_at, encode(record, writing.limits))
+    check_expected(ledger.found and ledger.found.updated_at, change.expect, "tenant", record.id, exists=Conflict)
+    head = ledger.found = ledger.found or Head(record.id, 0, b"")
+    head.updated_at, head.body = record.updated_at, encode(record, writing.limits)
     yield from ()
 
 

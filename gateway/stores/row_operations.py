@@ -1,8 +1,7 @@
 """Operations: the few things an engine can do with rows.
 
-Theory: what a write or a read means is written once, as a generator that yields operations and is sent rows (`mutations`,
-`pages`). An engine (memory, SQLite, PostgreSQL) only knows how to do an operation, and what a transaction is. So there is one
-behaviour, and no engine can have an opinion of its own.
+What a write or a read means is written once, as a generator that yields operations and is sent rows (`mutations`, `pages`). An
+engine only knows how to do an operation, and what a transaction is.
 
     def session(tenant, session_id):
         rows = yield Get(SESSIONS, (tenant,), [session_id])

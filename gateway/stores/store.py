@@ -6,14 +6,11 @@
 Rules: every read and write is of one tenant; the exceptions are `token` (found by its digest, before the caller is known) and
 `tenants` (for admins). Another tenant's object is absent. A write for an unknown tenant is NotFound (TENANT_NOT_FOUND); of a
 file, value, run or snapshot of an unknown session, NotFound (SESSION_NOT_FOUND). Lists are pages: `after` is the `next` of the
-page before, opaque; `limit` is capped at PAGE_MAX. An engine gives `_read` and `_write`, which run steps in a snapshot and in a
-transaction.
+page before, opaque; `limit` is capped at PAGE_MAX.
 
 Errors: Conflict and PreconditionFailed (an expectation did not hold), TooMany and TooLarge with QUOTA_EXCEEDED, StoreFailed
 (STORE_FULL: no space; STORE_IO: the disk or database failed). After any of them nothing of the write is stored, and the store
 goes on serving without a restart.
-
-Does not know: HTTP, policies, what files mean to guests.
 """
 
 from __future__ import annotations
@@ -40,7 +37,7 @@ from gateway.records import (
 from gateway.stores.changes import Change, is_deletion
 from gateway.stores.mutations import apply
 from gateway.stores.pages import find_bytes, find_one, read_lasting_sessions, read_list, read_page
-from gateway.stores.row_operations import Get, Rows, Scan, Steps
+from gateway.stores.row_operations import Get, Rows, Steps
 from gateway.stores.stored import PAGE_MAX, Idempotency, Page, StoredFile, StoreLimits, Usage, WrappedKey
 from gateway.stores.tables import (
     APPROVALS,
@@ -69,13 +66,11 @@ _DEPTH_MAX: Final = 1000
 
 
 class Store(ABC):
-    """Everything the gateway remembers. An engine adds `_read` and `_write`."""
-
     limits: StoreLimits
     _observer: Callable[[str, Sequence[Change]], None] | None = None
 
     @abstractmethod
-    async def _read(self, steps: Steps[T], *, several: bool) -> T:
+    async def _read(self, steps: Steps[T], *, several: bool = False) -> T:
         """Run steps; with `several` of them, in one snapshot."""
 
     @abstractmethod
@@ -100,15 +95,11 @@ class Store(ABC):
             if self._observer is not None:
                 self._observer(tenant, changes)
 
-    async def _ask(self, steps: Steps[T], *, several: bool = False) -> T:
-        return await self._read(steps, several=several)
-
-    async def _rows(self, operation: Get | Scan) -> Rows:
-        return await self._ask(_answer(operation))
+    async def _get(self, table: Table[Any], prefix: Row, values: Sequence[Any]) -> Rows:
+        return await self._read(_get(table, prefix, values))
 
     async def _find(self, table: Table[R], prefix: Row, value: Any) -> R | None:
-        steps = find_one(table, prefix, value)
-        return await self._ask(steps)
+        return await self._read(find_one(table, prefix, value))
 
     async def record(self, kind: type[R], tenant: str, *key: str | int) -> R | None:
         """A record of any type that has a table (`gateway.stores.tables`)."""
@@ -127,19 +118,19 @@ class Store(ABC):
     ) -> Page[R]:
         """Those whose key, or whose columns in the given order, begin with `prefix`."""
         table = find_table(kind)
-        return await self._ask(read_page(table, (tenant, *prefix), order, after=after, limit=limit, reverse=reverse))
+        return await self._read(read_page(table, (tenant, *prefix), order, after=after, limit=limit, reverse=reverse))
 
     async def tenant(self, tenant: str) -> Tenant | None:
         return await self.record(Tenant, tenant)
 
     async def tenants(self, *, after: str | None = None, limit: int = 100) -> Page[Tenant]:
-        return await self._ask(read_page(TENANTS, (), after=after, limit=limit))
+        return await self._read(read_page(TENANTS, (), after=after, limit=limit))
 
     async def usage(self, tenant: str, session_id: str | None = None) -> Usage:
         if session_id is None:
-            rows = await self._rows(Get(TENANTS, (), [tenant]))
+            rows = await self._get(TENANTS, (), [tenant])
             return Usage(bytes=rows[0][3], files=rows[0][4], values=rows[0][5], sessions=rows[0][6]) if rows else Usage()
-        rows = await self._rows(Get(SESSIONS, (tenant,), [session_id]))
+        rows = await self._get(SESSIONS, (tenant,), [session_id])
         return Usage(bytes=rows[0][4], files=rows[0][5], values=rows[0][6], sessions=1) if rows else Usage()
 
     async def token(self, digest: str) -> Token | None:
@@ -155,52 +146,52 @@ class Store(ABC):
     async def sessions(self, tenant: str, *, after: str | None = None, limit: int = 100, singles: bool = True) -> Page[Session]:
         """By id; without `singles`, those of single runs are left out."""
         if not singles:
-            return await self._ask(read_lasting_sessions(tenant, after, limit), several=True)
+            return await self._read(read_lasting_sessions(tenant, after, limit), several=True)
         return await self.records(Session, tenant, after=after, limit=limit)
 
     async def singles(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Session]:
         """Those of single runs, the oldest first."""
         within = (ONCE,), (PAST_ONCE,)
-        named = await self._ask(read_page(SESSIONS, (tenant,), after=after, limit=limit, within=within))
+        named = await self._read(read_page(SESSIONS, (tenant,), after=after, limit=limit, within=within))
         return Page([session for session in named.items if is_single(session.id)], named.next)
 
     async def file(self, tenant: str, session_id: str, path: str) -> StoredFile | None:
         return await self._find(FILES, (tenant, session_id), path)
 
     async def content(self, tenant: str, session_id: str, path: str) -> tuple[StoredFile, bytes] | None:
-        return await self._ask(_content(tenant, session_id, path), several=True)
+        return await self._read(_content(tenant, session_id, path), several=True)
 
     async def children(
         self, tenant: str, session_id: str, path: str, *, after: str | None = None, limit: int = -1
     ) -> list[StoredFile]:
         """Direct children, sorted by path; with `after`, a path, those that come after it; at most `limit`, if it is not -1."""
         start = None if after is None else (after,)
-        return await self._ask(read_list(FILES, (tenant, session_id, path), FILES.orders[0], after=start, limit=limit))
+        return await self._read(read_list(FILES, (tenant, session_id, path), FILES.orders[0], after=start, limit=limit))
 
     async def tree(self, tenant: str, session_id: str) -> list[StoredFile]:
         """Everything, sorted by path; a session's quota bounds it."""
-        return await self._ask(read_list(FILES, (tenant, session_id), limit=-1))
+        return await self._read(read_list(FILES, (tenant, session_id), limit=-1))
 
     async def blobs(self, tenant: str, digests: Iterable[str]) -> Mapping[str, bytes]:
         """Those that are there."""
-        return {row[1]: row[2] for row in await self._rows(Get(BLOBS, (tenant,), sorted(set(digests))))}
+        return {row[1]: row[2] for row in await self._get(BLOBS, (tenant,), sorted(set(digests)))}
 
     async def value(self, tenant: str, session_id: str, key: str) -> bytes | None:
-        return await self._ask(find_bytes(VALUES, (tenant, session_id), key, "value"))
+        return await self._read(find_bytes(VALUES, (tenant, session_id), key, "value"))
 
     async def values(self, tenant: str, session_id: str, *, after: str | None = None, limit: int = 100) -> Page[KeyInfo]:
-        return await self._ask(read_page(VALUES, (tenant, session_id), after=after, limit=limit))
+        return await self._read(read_page(VALUES, (tenant, session_id), after=after, limit=limit))
 
     async def secret(self, tenant: str, name: str, session_id: str = "") -> bytes | None:
         """Sealed."""
-        return await self._ask(find_bytes(SECRETS, (tenant, session_id), name, "sealed"))
+        return await self._read(find_bytes(SECRETS, (tenant, session_id), name, "sealed"))
 
     async def secrets(self, tenant: str, session_id: str = "", *, after: str | None = None, limit: int = 100) -> Page[SecretInfo]:
-        return await self._ask(read_page(SECRETS, (tenant, session_id), after=after, limit=limit))
+        return await self._read(read_page(SECRETS, (tenant, session_id), after=after, limit=limit))
 
     async def keys(self, tenant: str) -> list[WrappedKey]:
         """Oldest first."""
-        found = await self._ask(read_list(KEYS, (tenant,)))
+        found = await self._read(read_list(KEYS, (tenant,)))
         # Ids are numbers: a clock that went back does not make a newer key older.
         return sorted(found, key=lambda key: (len(key.id), key.id))
 
@@ -241,11 +232,11 @@ class Store(ABC):
     async def template(self, tenant: str, label: str) -> Snapshot | None:
         """The newest template with this label."""
         steps = read_list(SNAPSHOTS, (tenant, label), SNAPSHOTS.orders[4], limit=1, reverse=True)
-        return next(iter(await self._ask(steps)), None) if label else None
+        return next(iter(await self._read(steps)), None) if label else None
 
     async def packs(self, tenant: str, snapshot_id: str) -> list[bytes]:
         """The sealed packs it takes to build the snapshot, the first one whole, each next a difference; [] if there is none."""
-        return await self._ask(_packs(tenant, snapshot_id), several=True)
+        return await self._read(_packs(tenant, snapshot_id), several=True)
 
     async def approval(self, tenant: str, approval_id: str) -> Approval | None:
         return await self.record(Approval, tenant, approval_id)
@@ -259,11 +250,11 @@ class Store(ABC):
 
     async def approvals_by_binding(self, tenant: str, binding: str) -> list[Approval]:
         """The newest hundred with this binding, newest first."""
-        return await self._ask(read_list(APPROVALS, (tenant, binding), APPROVALS.orders[1], limit=100, reverse=True))
+        return await self._read(read_list(APPROVALS, (tenant, binding), APPROVALS.orders[1], limit=100, reverse=True))
 
     async def policy(self, tenant: str, digest: str) -> StoredPolicy | None:
         """The newest with this digest."""
-        found = await self._ask(read_list(POLICIES, (tenant, digest), POLICIES.orders[0]))
+        found = await self._read(read_list(POLICIES, (tenant, digest), POLICIES.orders[0]))
         return max(found, key=lambda policy: (policy.created_at, policy.version), default=None)
 
     async def policies(
@@ -275,7 +266,7 @@ class Store(ABC):
 
     async def policies_in(self, tenant: str, state: str) -> list[StoredPolicy]:
         """All in one state: `active` ones decide. At most PAGE_MAX."""
-        return await self._ask(read_list(POLICIES, (tenant, state), POLICIES.orders[1]))
+        return await self._read(read_list(POLICIES, (tenant, state), POLICIES.orders[1]))
 
     async def entry(self, tenant: str, kind: str, entry_id: str) -> RegistryEntry | None:
         return await self.record(RegistryEntry, tenant, kind, entry_id)
@@ -288,15 +279,15 @@ class Store(ABC):
 
     async def idempotencies(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Idempotency]:
         """By the time they were claimed, oldest first."""
-        return await self._ask(read_page(IDEMPOTENCY, (tenant,), IDEMPOTENCY.orders[0], after=after, limit=limit))
+        return await self._read(read_page(IDEMPOTENCY, (tenant,), IDEMPOTENCY.orders[0], after=after, limit=limit))
 
     async def audit(self, tenant: str, *, after: int = 0, limit: int = 100) -> list[AuditRecord]:
         """Records with a sequence greater than `after`, in order."""
-        return await self._ask(read_list(AUDIT, (tenant,), after=(after,), limit=max(0, min(limit, PAGE_MAX))))
+        return await self._read(read_list(AUDIT, (tenant,), after=(after,), limit=max(0, min(limit, PAGE_MAX))))
 
     async def audit_head(self, tenant: str) -> tuple[int, str]:
         """The newest record's sequence and digest; (0, "") before the first."""
-        rows = await self._rows(Get(TENANTS, (), [tenant]))
+        rows = await self._get(TENANTS, (), [tenant])
         return (rows[0][7], rows[0][8]) if rows else (0, "")
 
 
@@ -305,8 +296,8 @@ def _by_time(tenant: str, session_id: str | None) -> tuple[tuple[str, ...], tupl
     return ((tenant,), RUNS.orders[0]) if session_id is None else ((tenant, session_id), RUNS.orders[1])
 
 
-def _answer(operation: Get | Scan) -> Steps[Rows]:
-    return (yield operation)
+def _get(table: Table[Any], prefix: Row, values: Sequence[Any]) -> Steps[Rows]:
+    return (yield Get(table, prefix, values))
 
 
 def _content(tenant: str, session_id: str, path: str) -> Steps[tuple[StoredFile, bytes] | None]:

@@ -92,9 +92,6 @@ class Table(Generic[R]):
     def key_of(self, row: Row) -> Row:
         return tuple(row[self.positions[column]] for column in self.key)
 
-    def __repr__(self) -> str:
-        return f"<table {self.name}>"
-
 
 def _decoder(record: type[R] | None, place: int) -> Callable[[Row], R]:
     decode = msgspec.json.Decoder(cast("type[R]", record or object)).decode

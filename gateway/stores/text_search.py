@@ -4,8 +4,6 @@ Rules: THREAT[TM-STORE-GREP]: patterns are substrings or RE2 (no backtracking, b
 files over FILE_BYTES_MAX are skipped, a search reads at most TOTAL_BYTES_MAX and answers at most MATCHES_MAX lines, each cut
 to LINE_CHARS_MAX. RE2's time grows with pattern times text, so programs are small, text is given to it in windows, and a
 search that took TIME_MAX_S ends. A match never spans lines. Only files whose encoding is text are looked at.
-
-Does not know: stores.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class MemoryStore(Store):
         weakref.finalize(self, self._connection.close)
         migrate(self._connection)
 
-    async def _read(self, steps: Steps[T], *, several: bool) -> T:
+    async def _read(self, steps: Steps[T], *, several: bool = False) -> T:
         return run(self._connection, steps)
 
     async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool) -> None:

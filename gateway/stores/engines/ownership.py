@@ -1,8 +1,7 @@
 """One gateway a store: what one keeps in memory would not be what another wrote.
 
-Rules: the gateway that serves a store owns it. Ownership is a lock that the kernel, or the database, takes back by itself when
-its holder dies, however it dies; nothing has to be cleaned up. Commands that only look (`hatchway audit`) need not own what they
-read. A gateway that is just ending is waited for.
+Rules: ownership is a lock that the kernel, or the database, takes back when its holder dies, however it dies. Commands that only
+look (`hatchway audit`) need not own what they read. A gateway that is just ending is waited for.
 """
 
 from __future__ import annotations

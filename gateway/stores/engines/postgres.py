@@ -101,7 +101,7 @@ class PostgresStore(Store):
             raise
         return cls(pool, limits, owning)
 
-    async def _read(self, steps: Steps[T], *, several: bool) -> T:
+    async def _read(self, steps: Steps[T], *, several: bool = False) -> T:
         async with self._translated(), self._pool.acquire() as connection:
             if not several:
                 return await _run(connection, steps)

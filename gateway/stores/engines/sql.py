@@ -3,9 +3,8 @@
 Rules: values are always parameters, in the order in which the text names them. The text is compiled here and executed by the
 drivers themselves: SQLAlchemy's own execution costs several times as much as a small statement (docs/stores.md has the numbers).
 THREAT[TM-STORE-INJECT]. THREAT[TM-STORE-TEXT]: text and numbers are checked here before a driver sees them, so that what one
-engine refuses (a NUL, half a surrogate, a number of 65 bits) all refuse, with the same error.
-
-Does not know: connections, and which dialects there are: an engine brings its own, because importing one takes long.
+engine refuses (a NUL, half a surrogate, a number of 65 bits) all refuse, with the same error. An engine brings its own dialect,
+because importing one takes long.
 """
 
 from __future__ import annotations

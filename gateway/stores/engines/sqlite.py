@@ -132,7 +132,7 @@ class SqliteStore(Store):
             raise
         return connection
 
-    async def _read(self, steps: Steps[T], *, several: bool) -> T:
+    async def _read(self, steps: Steps[T], *, several: bool = False) -> T:
         if self._closed:
             raise Unavailable("STORE_CLOSED", "the store is closed")
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_now, steps, several)
