@@ -1,5 +1,5 @@
 """The gateway's errors. Each carries the contract's code, a message and a hint; its class says which HTTP status it is.
-Every code stands in `gateway.codes` with its cause and remedy.
+Every code stands in docs/errors.md with its cause and remedy.
 
     GatewayError
     ├── the caller's fault

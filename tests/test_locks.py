@@ -94,4 +94,4 @@ def test_the_python_guest_is_data_and_no_dependency() -> None:
 
 def test_a_wheel_brings_the_lock_it_was_tested_with() -> None:
     included = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert included == {"requirements/serve.txt": "hatchway/requirements.txt"}
+    assert included["requirements/serve.txt"] == "hatchway/requirements.txt"
