@@ -1,7 +1,4 @@
-"""Access records: what the log, the metrics and an answer's envelope know of one request.
-
-Ours, because Starlette has neither request ids nor an access log. A record travels in the request's scope.
-"""
+"""Access records: what the log, the metrics and an answer's envelope know of one request, in its scope."""
 
 from __future__ import annotations
 

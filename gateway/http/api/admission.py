@@ -4,8 +4,6 @@ Rules: THREAT[TM-HTTP-FLOOD]: every request takes a place, of all and of its ten
 begins, and gives it back when it ends, is cancelled or its client leaves. There is no queue: a request that finds no place is
 refused at once. Rates are token buckets: of its minute a tenant may use 600 requests or a sixth at once, then as fast as its
 quota refills. Streams have places of their own, because they stay.
-
-Does not know: who may do what.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The application: a Starlette application of operations, pages and mounts, with one middleware stack.
 
-    application = build_application(endpoint, configuration, telemetry, mounts={"console": …})
-
-Starlette does: the stack, mounts and their routing, requests, responses, WebSockets, static files, exceptions of mounts, the
+Starlette does the stack, mounts and their routing, requests, responses, WebSockets, static files, exceptions of mounts and the
 lifespan protocol. What is ours says in its file why.
 """
 

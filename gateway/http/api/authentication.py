@@ -1,13 +1,10 @@
 """Authentication: from a bearer token to a `Principal`, and whether it may call what is for an audience.
 
 Rules: THREAT[TM-HTTP-TOKEN]: unknown, malformed, expired and revoked tokens get the same 401, after the same work: one digest,
-one lookup. The token itself is never kept, compared or logged; lookups go by its digest, which says nothing about it. Time
-comes from a clock that never goes back. Roles other than admin belong to one tenant; an admin acts on a tenant by naming it in
-`Hatchway-Tenant`. Failures are counted, and reported to the audit at most once a second for each address; a failure with a
-token that was a tenant's once is that tenant's, all others belong to no tenant. A token that is revoked or expires while a body
-arrives (`confirm`) or a stream is open (`watch`) is as good as none.
-
-Does not know: how tokens are stored, what operations do.
+one lookup. The token itself is never kept, compared or logged. Time comes from a clock that never goes back. Roles other than
+admin belong to one tenant; an admin acts on a tenant by naming it in `Hatchway-Tenant`. Failures are counted, and reported to the
+audit at most once a second for each address; a failure with a token that was a tenant's once is that tenant's, all others belong
+to no tenant. A token that is revoked or expires while a body arrives (`confirm`) or a stream is open (`watch`) counts as none.
 """
 
 from __future__ import annotations

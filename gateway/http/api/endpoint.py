@@ -7,8 +7,6 @@ Ours, because Starlette has no typed decoding, no roles, no quotas, no idempoten
 Rules: this file holds the order and nothing else; each step is a function of its own file. Exactly one answer is sent and every
 place is given back, whatever happens. A client that leaves cancels its operation; one that sent an Idempotency-Key does not,
 because it will ask again what became of it.
-
-Does not know: any operation, the headers that every answer has (`envelope`).
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Ours, because Starlette has no request ids, security headers, metrics or access 
 
 Rules: every request gets an id and every answer that id and the security headers it does not set itself; one line is logged and
 one request counted, whatever happens. A failure that nothing inside has answered becomes a problem here.
-
-Does not know: operations, tenants. What answers a request says so in its `AccessRecord`.
 """
 
 from __future__ import annotations

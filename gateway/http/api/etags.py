@@ -1,9 +1,5 @@
 """ETags: which version of a thing a client has, and whether it may be replaced.
 
-    etag = make_etag(content_digest)                       # '"3f2a…"'
-    check(headers, etag)                                 # 412 if If-Match or If-None-Match says no
-    is_unchanged(headers, etag)                             # True: answer 304
-
 Rules: strong ETags only; a weak one (`W/`) in If-Match never matches (RFC 9110, 13.1.1). `*` is any version that exists.
 """
 

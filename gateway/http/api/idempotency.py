@@ -5,8 +5,8 @@ our side or was refused for being too much, so that it can be tried again.
 
 Rules: a key belongs to a tenant and to one request: method, path, query, content type, body and token. The same key with another
 request is 422. While the first is under way, or if it is not known how it ended, a second is 409. Answers that show a secret, are
-streamed or are too large are not stored: sent again, they are 409, with a hint; the operation is not done twice either. A caller
-that asks again may want the answer in the other form, JSON or CBOR, and gets it. Ours, because Starlette has no such thing.
+streamed or are too large are not stored: sent again, they are 409. A caller that asks again may want the answer in the other
+form, JSON or CBOR, and gets it. Ours, because Starlette has no such thing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Negotiation: which form a body has, and which form an answer gets.
 
 JSON unless a caller says otherwise; CBOR with `Content-Type: application/cbor` (what is sent) and `Accept: application/cbor`
-(what is wanted). Problems are JSON or CBOR too.
+(what is wanted).
 
 Rules: a content type is one of those an operation names, spelt whole, with no parameter but `charset=utf-8`; anything else is
 415, never a guess. An `Accept` that allows neither form is answered in JSON, as RFC 9110 permits. Unknown query parameters,

@@ -4,11 +4,8 @@
 
 Rules: an operation names everything a caller may send and may get; what is not named is refused. `{name}` in a path is one
 segment, `{name...}` at the end the rest of it. A handler gets a `Call`, already authenticated, admitted, decoded and bounded, and
-returns what `answer` says, or an `Answer` when it wants another status or headers, `Raw` bytes, or `Events`. It raises
-GatewayError and the like; it never sees a socket. When the client leaves, a handler is cancelled at its next await, unless
-`finishes` says that it must be left to end.
-
-Does not know: ASGI, how anything is encoded.
+returns what `answer` says, or an `Answer` when it wants another status or headers, `Raw` bytes, or `Events`. When the client
+leaves, a handler is cancelled at its next await, unless `finishes` says that it must be left to end.
 """
 
 from __future__ import annotations

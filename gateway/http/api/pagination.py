@@ -1,7 +1,4 @@
-"""Pages: lists are answered in bounded pieces.
-
-    GET /v1/sessions?limit=50           → {"items": […], "next": "…"}
-    GET /v1/sessions?limit=50&cursor=…  the page after it; `next` is null at the end
+"""Pages: lists are answered in bounded pieces. `cursor` is the `next` of the page before, which is null at the end.
 
 Rules: a cursor is opaque. It carries a short checksum, so that a text that is not a cursor is refused before a store sees it. It
 is no secret and no permission: every page asks for the tenant again.

@@ -1,12 +1,7 @@
 """Problems: every failure as RFC 9457 tells it, with the contract's `{code,message,hint,span}` next to it.
 
-    {"type": "urn:hatchway:problem:session_not_found", "title": "Not Found", "status": 404, "detail": "session not found: s1",
-     "code": "SESSION_NOT_FOUND", "message": "session not found: s1", "request_id": "…"}
-
 Rules: THREAT[TM-HTTP-LEAK]: what a caller sees comes from errors that were written for callers. Any other exception is
 `500 INTERNAL` with the request's id and nothing else; the log has the rest. No stack trace, no path of this machine, no secret.
-
-Does not know: how bytes are sent.
 """
 
 from __future__ import annotations

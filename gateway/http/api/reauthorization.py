@@ -4,8 +4,6 @@ Rules: THREAT[TM-HTTP-TOKEN]: a stream outlives the request that opened it, not 
 is sent and before anything that came is acted upon, and when there was neither for a heartbeat; what it raises ends the stream,
 visibly. `stirred` is done as soon as there is a reason to look at once: a token that this process revokes ends its streams
 before their next heartbeat.
-
-Does not know: what is looked at.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Ours, because Starlette's `Response` neither reads the rest of a body before it ends nor refuses a header of two lines, and its
 `StreamingResponse` sends its head before the first piece exists and has no deadline for a client that does not read.
-
-Does not know: operations' paths, idempotency, how events are framed (`sse`).
 """
 
 from __future__ import annotations

@@ -4,10 +4,8 @@ Ours, because Starlette has one cap on a body's size and no cap on its time, its
 
 Rules: sizes are checked before anything is decoded, and a body is read only for an operation that takes one, once its caller is
 known. THREAT[TM-HTTP-SLOW]: a body has a deadline from its first byte to its last, not from byte to byte, and pieces that are too
-small on average are refused: a dripped body costs an attacker a connection for seconds and nothing more. An answer that is sent
-before the whole body has come reads a little of the rest, so that the client gets to see it.
-
-Does not know: operations, tenants. Bytes on the wire are checked in `gateway.http.transport`.
+small on average are refused. An answer that is sent before the whole body has come reads a little of the rest, so that the client
+gets to see it. Bytes on the wire are checked in `gateway.http.transport`.
 """
 
 from __future__ import annotations

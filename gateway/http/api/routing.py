@@ -1,7 +1,7 @@
 """Routing: from a method and a raw path to an operation and its parameters.
 
 Ours, because Starlette unescapes a path before it is split and asks one route after the other: `Routes` splits first and finds
-one of 137 operations by one lookup for each segment. `OperationRoute` makes the table a route of a Starlette router.
+one of 137 operations by one lookup for each segment.
 
 Rules: THREAT[TM-HTTP-PATH]: the path is cut at its slashes first and unescaped after, segment by segment, so that `%2F` never
 makes a new segment and `%2e%2e` is only a name. A segment that is `.` or `..`, escaped or not, empty, holds a NUL, a control

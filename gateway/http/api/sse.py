@@ -1,17 +1,11 @@
 """Server-Sent Events: a stream of events over one answer.
 
-    id: 7
-    event: stdout
-    data: {"text":"hi\\n"}
-
 Ours, because Starlette streams bytes: it has no event numbers to resume from, heartbeats, deadlines for slow readers or
 reauthorization.
 
 Rules: an event's number is its id, so that a client that comes back with `Last-Event-ID` gets what it missed (`resume_after`),
 as far as the source remembers. When there is no event a comment is sent as a sign of life. A client that does not read is
-dropped after a deadline, and the source is closed: one client's slowness takes no memory from another.
-
-Does not know: where events come from.
+dropped after a deadline, and the source is closed.
 """
 
 from __future__ import annotations

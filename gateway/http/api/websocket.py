@@ -1,19 +1,14 @@
 """WebSockets: the same events as over SSE, in frames, and messages the other way.
 
 A text frame holds JSON, a binary frame CBOR; what a client asks for as its subprotocol (`hatchway.json`, `hatchway.cbor`) is
-what it is sent. Each event is `{"number", "kind", "data"}`.
+what it is sent. Each event is `{"number", "kind", "data"}`. Starlette's `WebSocket` is the connection; the rules are ours.
 
 Rules: when there is nothing to say an event of kind `alive` is sent as a sign of life (a data frame: browsers do not show pings
-to programs); pings of a client are answered. Messages are capped before they are decoded, and decoded as strictly as bodies. At
-most one message of a client is being handled at a time, so a client that sends faster than it is served waits. A client that
-reads too slowly is dropped. Why a connection was closed is said with a code of its own:
+to programs). Messages are capped before they are decoded, and decoded as strictly as bodies. At most one message of a client is
+being handled at a time. A client that reads too slowly is dropped. Why a connection was closed is said with a code of its own:
 
     1000 the source ended      1008 a refused message, or a token that holds no longer
     1009 a message too large   1011 our mistake      1012 the service stops      4008 reads too slowly
-
-Starlette's `WebSocket` is the connection; the rules above are ours, because it has none of them.
-
-Does not know: where events come from.
 """
 
 from __future__ import annotations

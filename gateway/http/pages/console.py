@@ -2,9 +2,8 @@
 
 Rules: THREAT[TM-CONSOLE-PATH]: a file is served only if its exact name is in a table made at start-up; nothing else of a request
 becomes a path on disk. THREAT[TM-CONSOLE-XSS]: the page may load nothing from elsewhere and nothing inline, and text from
-programs cannot become markup: Trusted Types refuse it, but for one sandboxed frame without scripts. No page may frame it.
-
-Does not know: tokens, tenants, the API. Everything the page shows it asks for itself, with its user's token.
+programs cannot become markup: Trusted Types refuse it, but for one sandboxed frame without scripts. No page may frame it. What
+the page shows it asks for itself, with its user's token.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Health: whether the service lives, whether it is ready, and what it counts.
 
-`/healthz` answers as long as the process can. `/readyz` is 200 when everything that is wanted is ready, 503 while images are
-being compiled, the store is away or the service stops, and says how far each language is. An MCP server that is not there is
-shown, and makes nothing unready: the rest works. `/metrics` is Prometheus' text; who may read it is a setting.
+`/readyz` is 503 while images are being compiled, the store is away or the service stops. An MCP server that is not there is
+shown, and makes nothing unready: the rest works. Who may read `/metrics` is a setting.
 
 Rules: these answer even when everything else is refused for being too much; none of them waits, but `/readyz` for the store, a
 second at most. THREAT[TM-STORE-AWAY]: a store that is away is found out by the first that asks it, logged in one line, and asked

@@ -1,14 +1,11 @@
-"""Connections: one TCP or TLS connection, its deadlines, and the tasks of its requests.
-
-This extends Hypercorn's connection class, for what it leaves open:
+"""One TCP or TLS connection, its deadlines, and the tasks of its requests. Extends Hypercorn's, for what it leaves open:
 
 - a request whose client leaves (or whose HTTP/2 stream is reset) is cancelled, not run to its end;
 - a request that has ended takes no more of its body, so the connection does not wait for it;
 - a client that does not read what it is sent is dropped after a deadline, and so is one that does not close;
 - idle connections and unfinished heads are timed by the event loop, without a task for each request;
 - while the server refuses more than it should spend its time on, a connection that asks again at once gets its next refusal
-  late: refusing must not become all the work. Only refusals wait: other clients of the same connection (a proxy has few, for
-  many) are answered at once if there is room.
+  late. Only refusals wait: other clients of the same connection (a proxy has few, for many) are answered at once.
 
 Rules: an error here concerns one connection, is logged in one line, and never reaches the server.
 THREAT[TM-HTTP-RESET], THREAT[TM-HTTP-SLOW].

@@ -1,7 +1,7 @@
-"""Framing: where a message begins and ends on the wire, decided strictly. Below ASGI, because above it the bytes are gone.
+"""Framing: where an HTTP/1.1 message begins and ends on the wire, decided strictly.
 
-Hypercorn parses HTTP/1.1 with h11, and is more lenient than a service behind proxies may be: two readers of one stream that
-disagree about where a request ends is how requests are smuggled. Its protocol classes are extended here, nothing is patched:
+Hypercorn parses with h11, and is more lenient than a service behind proxies may be: two readers of one stream that disagree
+about where a request ends is how requests are smuggled. Its protocol classes are extended here, nothing is patched:
 
     StrictBuffer   h11's receive buffer: a head or trailer that holds a line not ended by CR LF, a bare CR, a NUL or a folded
                    line, or is too long, is refused before h11 joins and strips it
@@ -9,8 +9,7 @@ disagree about where a request ends is how requests are smuggled. Its protocol c
                    Takes methods as they are written: `get` is none. Declines `Upgrade: h2c`: it is answered in HTTP/1.1, as
                    RFC 9110 lets a server do, because some clients offer it always. WebSockets are not compressed (a compressed
                    frame grows before it can be measured), take no data before they are accepted, and say why they close on a
-                   frame that is broken
-HTTP/2 is in `gateway.http.transport.http2`. THREAT[TM-HTTP-SMUGGLE].
+                   frame that is broken. THREAT[TM-HTTP-SMUGGLE]
 """
 
 from __future__ import annotations

@@ -1,15 +1,9 @@
 """The server: sockets, TLS, and an orderly end.
 
-    server = Server(application, admission, configuration, telemetry, drain=service.stop)
-    await server.start()                 # listens; `server.port` is the real one
-    await server.stop()                  # refuses new work, waits, freezes what is left, closes
-
 Rules: at shutdown every new request gets 503, `/readyz` too, so that a load balancer learns it; running requests
 have `drain_deadline_ms` to end; then `interrupt` ends what they wait for, so that each of them is answered; then
 `drain(deadline_ms)` is asked to finish or freeze what belongs to no request, in the time that is left. Only then are new
 connections not taken any more. TLS is 1.2 or newer.
-
-Does not know: what is served.
 """
 
 from __future__ import annotations

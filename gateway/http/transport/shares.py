@@ -9,8 +9,6 @@ dead. THREAT[TM-HTTP-SLOW]: who sends or reads slowly and has shown no token hol
 
 An IPv6 client can have any address of its /64, so that is what counts as one. The operator's proxies (`proxies`) speak for many
 clients: they have no share of their own, and none of their connections gives way.
-
-Does not know: sockets, requests. A `Seat` travels in the state of every request on its connection.
 """
 
 from __future__ import annotations
