@@ -1,13 +1,8 @@
 """Files of sessions, with the contract's meaning (CONTRACTS §1), on any store.
 
-    files = Files(store)
-    await files.write("acme", "s1", "/workspace/a.txt", "hello")       paths as people write them, normalised once, here
-    await files.read("acme", "s1", "a.txt")
-
-Rules: every public function normalises its path with `sandbox.filesystem.paths`, and nothing is normalised twice. The root
-exists always and is never stored. `write` respects read-only files; `seed` is the only way to make one, and overwrites
-them. Content is kept as bytes; text and base64 are how it travels. What races with others is decided by the store, in its
-transaction.
+Rules: every public function normalises its path, as people write it, with `sandbox.filesystem.paths`; nothing is normalised
+twice. The root exists always and is never stored. `write` respects read-only files; `seed` is the only way to make one, and
+overwrites them. Content is kept as bytes; text and base64 are how it travels. What races with others is decided by the store.
 
 Where the original erred: the root cannot be written; a directory that has entries is not replaced; a file has no children;
 `/a//b` is `/a/b`; and what was written under a spelling can be read under it.
@@ -19,7 +14,7 @@ import asyncio
 import base64
 import binascii
 from collections.abc import AsyncIterator, Callable, Container, Iterable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -38,6 +33,7 @@ from sandbox.filesystem.errnos import VfsError
 from sandbox.filesystem.paths import StorePath, normalize_store_path
 from sandbox.workers.interface import FileChanges
 
+K = TypeVar("K", bound=FileStat)
 Infos: TypeAlias = list[FileInfo]
 Matches: TypeAlias = list[GrepMatch]
 Paths: TypeAlias = list[str]
@@ -82,7 +78,7 @@ class Files:
         """What a link leads to must be `permitted` as well, here and below; else there is nothing."""
         key = normalize(path)
         if key == "/":
-            return SessionFile(**_facts(self._root(session_id)), content=None)
+            return show(self._root(session_id), SessionFile)
         found = await self._content(tenant, session_id, key, permitted)
         return None if found is None else await run_large(tenant, len(found[1]), _session_file, *found)
 
@@ -101,16 +97,15 @@ class Files:
     async def stat(self, tenant: str, session_id: str, path: str, permitted: Permitted = everything) -> FileStat | None:
         key = normalize(path)
         if key == "/":
-            return _stat(self._root(session_id))
+            return show(self._root(session_id), FileStat)
         found = await self._content(tenant, session_id, key, permitted)
-        return None if found is None else _stat(found[0])
+        return None if found is None else show(found[0], FileStat)
 
     async def list(self, tenant: str, session_id: str, path: str = "/", *, after: str | None = None, limit: int = -1) -> Infos:
         """Direct children, sorted by path; [] if there is no such directory. With `after`, a name, those that come after it."""
         key = normalize(path)
         start = None if after is None else f"{key.rstrip('/')}/{after}"
-        found = await self._store.children(tenant, session_id, key, after=start, limit=limit)
-        return [FileInfo(**_facts(one)) for one in found]
+        return [show(entry, FileInfo) for entry in await self._store.children(tenant, session_id, key, after=start, limit=limit)]
 
     async def write(
         self, tenant: str, session_id: str, path: str, content: str, encoding: str = "text", *, expect: str | None = None
@@ -139,12 +134,12 @@ class Files:
         """The directory, made if there is nothing; if a file is there, that file."""
         key = normalize(path)
         if key == "/":
-            return FileInfo(**_facts(self._root(session_id)))
+            return self._root(session_id)
         at = self._clock_ms()
         change = PutFile(session_id=session_id, path=key, id=uuid7(at), at=at, kind="directory", keep=True)
         await self._store.write(tenant, [change])
         found = await self._store.file(tenant, session_id, key)
-        return FileInfo(**_facts(found)) if found is not None else await self.mkdir(tenant, session_id, path)
+        return show(found, FileInfo) if found is not None else await self.mkdir(tenant, session_id, path)
 
     def under(self, tenant: str, session_id: str, changes: Iterable[FileChanges]) -> Layers:
         """The session's files under changes that are not stored yet."""
@@ -353,23 +348,20 @@ def _under(base: str, path: str) -> str:
     return str(normalize("/workspace" + base + path))
 
 
-def _facts(file: FileInfo) -> dict[str, Any]:
-    """The fields of a `FileInfo`, of whatever more it is."""
-    return {name: getattr(file, name) for name in FileInfo.__struct_fields__}
-
-
-def _stat(file: FileInfo) -> FileStat:
-    return FileStat(**{name: getattr(file, name) for name in FileStat.__struct_fields__})
+def show(file: FileInfo, kind: type[K], **more: Any) -> K:
+    """What a record of this kind says about a file: fields that both have, and `more`."""
+    shared = {name: getattr(file, name) for name in FileInfo.__struct_fields__ if name in kind.__struct_fields__}
+    return kind(**shared, **more)
 
 
 def _session_file(file: StoredFile, content: bytes) -> SessionFile:
     if file.is_directory:
-        return SessionFile(**_facts(file))
+        return show(file, SessionFile)
     if file.encoding == "text":
         try:
-            return SessionFile(**_facts(file), content=content.decode("utf-8"))
+            return show(file, SessionFile, content=content.decode("utf-8"))
         except UnicodeDecodeError:
             pass
     pieces = (content[at : at + _BASE64_STEP] for at in range(0, len(content), _BASE64_STEP))
     encoded = "".join(base64.b64encode(piece).decode("ascii") for piece in pieces)
-    return SessionFile(**_facts(file), content=encoded, encoding="base64")
+    return show(file, SessionFile, content=encoded, encoding="base64")

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from gateway.errors import Conflict, NotFound, missing
 from gateway.files.files import Files, Permitted, normalize
 from gateway.policies.gate import Gate
-from gateway.records import FileInfo, FileStat, GrepMatch, InitialFile, Principal, SessionFile
+from gateway.records import FileInfo, FileStat, InitialFile, Principal, SessionFile
 from gateway.sessions.sessions import Sessions
 from gateway.stores.changes import ABSENT
 from gateway.stores.stored import PAGE_MAX, Page, StoredFile
@@ -28,8 +28,9 @@ from gateway.stores.text_search import Searched
 from sandbox.filesystem.paths import StorePath, workspace_path
 from sandbox.workers.interface import FileChanges, FileEntry
 
-Matches = list[GrepMatch]
 T = TypeVar("T")
+Read: TypeAlias = Callable[[str, str, str, Permitted], Awaitable[T | None]]
+"""Of `Files`, by tenant, session and path."""
 
 
 class GovernedFiles:
@@ -38,18 +39,10 @@ class GovernedFiles:
         self._sessions = sessions
 
     async def read(self, principal: Principal, session_id: str, path: str) -> SessionFile:
-        permitted = await self._may_read(principal, session_id, path, "read")
-        found = await self._files.read(principal.tenant, session_id, path, permitted)
-        if found is None:
-            raise missing("file", path)
-        return found
+        return await self._find(principal, session_id, path, "read", self._files.read)
 
     async def read_bytes(self, principal: Principal, session_id: str, path: str) -> tuple[StoredFile, bytes]:
-        permitted = await self._may_read(principal, session_id, path, "read")
-        found = await self._files.read_bytes(principal.tenant, session_id, path, permitted)
-        if found is None:
-            raise missing("file", path)
-        return found
+        return await self._find(principal, session_id, path, "read", self._files.read_bytes)
 
     async def version(self, principal: Principal, session_id: str, path: str) -> tuple[str | None, str]:
         """For a guarded change: the digest of what is read at a path, None if nothing is; and what the store must find there.
@@ -62,8 +55,11 @@ class GovernedFiles:
         return found.digest, found.digest if lies is None else lies.digest
 
     async def stat(self, principal: Principal, session_id: str, path: str) -> FileStat:
-        permitted = await self._may_read(principal, session_id, path, "stat")
-        found = await self._files.stat(principal.tenant, session_id, path, permitted)
+        return await self._find(principal, session_id, path, "stat", self._files.stat)
+
+    async def _find(self, principal: Principal, session_id: str, path: str, operation: str, read: Read[T]) -> T:
+        permitted = await self._may_read(principal, session_id, path, operation)
+        found = await read(principal.tenant, session_id, path, permitted)
         if found is None:
             raise missing("file", path)
         return found
@@ -76,10 +72,6 @@ class GovernedFiles:
         found = await self._files.list(principal.tenant, session_id, path, after=after, limit=limit + 1)
         shown = found[:limit]
         return Page([one for one in shown if permitted(one.path)], shown[-1].name if len(found) > limit else None)
-
-    async def grep(self, principal: Principal, session_id: str, pattern: str, path_pattern: str | None = None) -> Matches:
-        """The contract's: a substring."""
-        return (await self.search(principal, session_id, pattern, path_pattern, regex=False)).matches
 
     async def search(
         self, principal: Principal, session_id: str, pattern: str, path_pattern: str | None = None, *, regex: bool = True

@@ -5,8 +5,6 @@ whole at the first thing that is not a file, directory or symbolic link with a p
 lead out, hard links, devices, sparse files, compressed archives, numbers that are negative or too large. Nothing in it is
 followed. What is written can be read again: a link to an absolute path inside is written as a relative one, and one that leads
 out is not written.
-
-Does not know: stores, sessions.
 """
 
 from __future__ import annotations

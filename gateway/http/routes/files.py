@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from gateway.errors import Conflict
+from gateway.files.files import show
 from gateway.http.api.etags import CHANGED, GUARDS, check, is_guarded, is_unchanged, make_etag
 from gateway.http.api.operation import Answer, Call, Chunks, Operation, Raw, in_session
 from gateway.http.api.pagination import Page, PageQuery, paginate
@@ -70,7 +71,7 @@ def _single_files(service: Service) -> list[Operation]:
     async def put_file(call: Call) -> Answer:
         path = "/" + call.path["path"]
         made = await service.workspace.write(*in_session(call), path, call.body, await _check_guards(service, call, path))
-        return Answer(_describe(made), headers={"etag": make_etag(made.digest)})
+        return Answer(show(made, FileInfo), headers={"etag": make_etag(made.digest)})
 
     async def delete_file(call: Call) -> None:
         path, recursive = "/" + call.path["path"], call.query.recursive
@@ -87,7 +88,7 @@ def _single_files(service: Service) -> list[Operation]:
         raise Conflict("NOT_DELETED", "it is a directory with entries", "recursive=true deletes them with it")
 
     async def seed_file(call: Call) -> FileInfo:
-        return _describe(await service.workspace.seed(*in_session(call), call.body))
+        return show(await service.workspace.seed(*in_session(call), call.body), FileInfo)
 
     row, file = partial(Operation, tag="files"), _SESSION + "/files/{path...}"
     return [
@@ -140,11 +141,6 @@ def _trees(service: Service) -> list[Operation]:
         row("POST", _SESSION + "/archive", "Unpack a tar into a directory", import_files, query=PathQuery, body=bytes,
             body_types=(TAR, "application/octet-stream"), upload=True, answer=Unpacked, finishes=True),
     ]  # fmt: skip
-
-
-def _describe(file: FileInfo) -> FileInfo:
-    """Without the content, which the caller has just sent."""
-    return FileInfo(**{name: getattr(file, name) for name in FileInfo.__struct_fields__})
 
 
 async def _check_guards(service: Service, call: Call, path: str) -> str | None:
