@@ -73,8 +73,9 @@ def _put_tenant(writing: Writing, change: c.PutTenant) -> Steps[None]:
     record, ledger = change.tenant, writing.ledger
     if record.id != writing.tenant or not record.id:
         raise BadRequest("INVALID_ARGUMENT", "a tenant is written under its own id")
-    check_expected(ledger.found and ledger.found.updated_at, change.expect, "tenant", record.id, exists=Conflict)
-    head = ledger.found = ledger.found or Head(record.id, 0, b"")
+    old = ledger.found
+    check_expected(None if old is None else old.updated_at, change.expect, "tenant", record.id, exists=Conflict)
+    head = ledger.found = old or Head(record.id, 0, b"")
     head.updated_at, head.body = record.updated_at, encode(record, writing.limits)
     yield from ()
 

@@ -99,7 +99,8 @@ class Store(ABC):
         return await self._read(_get(table, prefix, values))
 
     async def _find(self, table: Table[R], prefix: Row, value: Any) -> R | None:
-        return await self._read(find_one(table, prefix, value))
+        steps = find_one(table, prefix, value)
+        return await self._read(steps)
 
     async def record(self, kind: type[R], tenant: str, *key: str | int) -> R | None:
         """A record of any type that has a table (`gateway.stores.tables`)."""
