@@ -1,8 +1,9 @@
 """`hatchway mcp`: a gateway as an MCP server, for agents.
 
-Rules: every tool is one verb of the gateway, under the token's tenant and policy; nothing is possible here that the API does not
-allow. A refusal is the tool's error with the contract's code; an argument that a tool does not have is refused. Standard error is
-silent unless something is wrong with the server itself, or --verbose was given. The MCP library is imported when it is used.
+Rules: a tool is an operation of the gateway's table (`client.operations`), or a little more, under the token's tenant and policy:
+nothing is possible here that the API does not allow. A refusal is the tool's error with the contract's code; an argument that a
+tool does not have is refused. Standard error is silent unless something is wrong with the server itself, or --verbose was given.
+The MCP library is imported when it is used.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import argparse
 import asyncio
 import base64
 import functools
+import inspect
 import json
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from hatchway.cli.options import add_parser
 from hatchway.client import tls
@@ -21,9 +24,11 @@ from hatchway.client import tls
 if TYPE_CHECKING:
     from mcp.server import MCPServer
 
-    from hatchway.client.async_client import AsyncClient, AsyncRemoteSandbox, RunOptions
+    from hatchway.client.async_client import AsyncClient, RunOptions
+    from hatchway.client.operations import Field
     from hatchway.client.requests import RunInfo
 
+Tool = Callable[..., Awaitable[Any]]
 _INSTRUCTIONS = (
     "Run Python, JavaScript, TypeScript and shell in sandboxes that keep their state. Make a session once, run programs in it; "
     "files are under /workspace. Fork a session to try something without losing what you have; save a snapshot to return to it. "
@@ -67,18 +72,18 @@ def build(client: AsyncClient, *, verbose: bool = False) -> MCPServer[Any]:
     from hatchway import __version__
     from hatchway.mcp.tool_arguments import StrictTool
 
-    tools = Tools(client)
-    functions = [getattr(tools, name) for name in vars(Tools) if not name.startswith("_")]
+    own = _Tools(client)
+    tools: list[Tool] = [own.run_code, own.get_run, own.read_file, *(_derive(client, row) for row in _ROWS)]
     return MCPServer(
         "hatchway",
         instructions=_INSTRUCTIONS,
         version=__version__,
-        tools=[StrictTool.from_function(_report_refusals(function)) for function in functions],
+        tools=[StrictTool.from_function(_report_refusals(function)) for function in tools],
         log_level="INFO" if verbose else "WARNING",
     )
 
 
-def _report_refusals(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def _report_refusals(function: Tool) -> Tool:
     """The tool, with refusals as errors that the agent may read."""
     from mcp.server.mcpserver.exceptions import ToolError
 
@@ -112,22 +117,11 @@ def _extract_pictures(told: Any) -> Any:
     return CallToolResult(content=[text, *images], structured_content=told)
 
 
-class Tools:
-    """What an agent can do: each method without an underscore is a tool, and its docstring is what the agent reads."""
+class _Tools:
+    """Tools that are more than an operation and a choice of what it answers."""
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
-
-    async def _session(self, session_id: str) -> AsyncRemoteSandbox:
-        return await self._client.session(session_id)
-
-    async def create_session(
-        self, language: str = "python", template: str | None = None, durable: bool = False, session_id: str | None = None
-    ) -> dict[str, Any]:
-        """Make a session. Variables, functions and files stay in it from run to run. Answers its id, which is session_id if you
-        give one that is free."""
-        made = await self._client.sandbox(id=session_id, language=language, template=template, durable=durable)
-        return {"session_id": made.id, "language": language}
 
     async def run_code(
         self, code: str, session_id: str | None = None, language: str | None = None, timeout_ms: int | None = None
@@ -165,35 +159,76 @@ class Tools:
 
     async def read_file(self, session_id: str, path: str) -> dict[str, str]:
         """A file of the session, as text or, if it is not text, as base64."""
-        data = await (await self._session(session_id)).files.read(path)
+        data = await self._client.do("get_file", session_id=session_id, path=path)
         try:
             return {"path": path, "text": data.decode()}
         except UnicodeDecodeError:
             return {"path": path, "base64": base64.b64encode(data).decode()}
 
-    async def write_file(self, session_id: str, path: str, text: str) -> dict[str, Any]:
-        """Write a text file under /workspace."""
-        made = await (await self._session(session_id)).files.write(path, text)
-        return {"path": made.path, "bytes": made.size_bytes}
 
-    async def list_files(self, session_id: str, path: str = "/") -> list[dict[str, Any]]:
-        """The files in a directory of the session."""
-        found = await (await self._session(session_id)).files.list(path)
-        return [{"path": item.path, "directory": item.is_directory, "bytes": item.size_bytes} for item in found]
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A tool that is an operation. `takes` are fields of the operation and `gives` fields of its answer, `ours=theirs` where they
+    have another name there."""
 
-    async def fork_session(self, session_id: str) -> dict[str, str]:
-        """An independent session that starts with everything this one has: variables, files, open generators."""
-        return {"session_id": (await (await self._session(session_id)).fork()).id}
+    name: str
+    operation: str
+    takes: str
+    gives: str
+    about: str
 
-    async def save_snapshot(self, session_id: str, label: str = "") -> dict[str, str]:
-        """Keep the session as it is now, to be restored later."""
-        return {"snapshot_id": (await (await self._session(session_id)).save(label)).id}
 
-    async def restore_snapshot(self, snapshot_id: str) -> dict[str, str]:
-        """A new session with everything a snapshot has."""
-        return {"session_id": (await self._client.restore(snapshot_id)).id}
+_ROWS: Final = (
+    _Row("create_session", "create_session", "language template durable session_id=id", "session_id=id language",
+         "Make a session. Variables, functions and files stay in it from run to run. Answers its id, which is session_id if you "
+         "give one that is free."),
+    _Row("write_file", "put_file", "session_id path text=file", "path bytes=size_bytes", "Write a text file under /workspace."),
+    _Row("list_files", "list_files", "session_id path", "path directory=is_directory bytes=size_bytes",
+         "The files in a directory of the session."),
+    _Row("fork_session", "fork_session", "session_id", "session_id=id",
+         "An independent session that starts with everything this one has: variables, files, open generators."),
+    _Row("save_snapshot", "take_snapshot", "session_id label", "snapshot_id=id",
+         "Keep the session as it is now, to be restored later."),
+    _Row("restore_snapshot", "restore_snapshot", "snapshot_id", "session_id=id", "A new session with everything a snapshot has."),
+    _Row("delete_session", "delete_session", "session_id", "", "Delete a session with everything in it."),
+)  # fmt: skip
 
-    async def delete_session(self, session_id: str) -> dict[str, bool]:
-        """Delete a session with everything in it."""
-        await (await self._session(session_id)).close()
-        return {"deleted": True}
+
+def _derive(client: AsyncClient, row: _Row) -> Tool:
+    """The function of a row. Its signature, which agents see, is made of the operation's fields."""
+    from hatchway.client import url_paths
+    from hatchway.client.operations import api_operations
+
+    operation, takes, gives = api_operations()[row.operation], _split(row.takes), _split(row.gives)
+    fields = {field.name: field for field in operation.fields}
+
+    async def call(**given: Any) -> Any:
+        sent = {takes[name]: value for name, value in given.items() if value is not None}
+        if "file" in sent:
+            sent["file"] = sent["file"].encode()
+        if "path" in sent:
+            sent["path"] = url_paths.path(sent["path"])
+        answer = await client.do(row.operation, **sent)
+        if operation.answers == "nothing":
+            return {"deleted": True}
+        told = [
+            {ours: item[theirs] for ours, theirs in gives.items()} for item in (answer if isinstance(answer, list) else [answer])
+        ]
+        return told if operation.answers == "list" else told[0]
+
+    parameters = [_make_parameter(ours, fields[theirs]) for ours, theirs in takes.items()]
+    returns = list[dict[str, Any]] if operation.answers == "list" else dict[str, Any]
+    call.__name__, call.__doc__ = row.name, row.about
+    call.__signature__ = inspect.Signature(parameters, return_annotation=returns)  # type: ignore[attr-defined]
+    return call
+
+
+def _split(names: str) -> dict[str, str]:
+    return {ours: theirs or ours for ours, _, theirs in (name.partition("=") for name in names.split())}
+
+
+def _make_parameter(name: str, field: Field) -> inspect.Parameter:
+    kind: Any = bool if field.kind == "flag" else str
+    default = inspect.Parameter.empty if field.is_required else False if kind is bool else field.stated or None
+    annotation = kind if default is not None else kind | None
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
