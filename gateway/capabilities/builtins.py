@@ -5,14 +5,13 @@
     fetch_text(url, headers) fetch_json(url, headers)                 the web, through the guarded client
     now()                                                             the time
 
-Rules: paths are absolute and have no `..`; whatever else files refuse (read-only, a link that leads out) the port says. URLs must
-be permitted by the policy as `net.connect`, and headers may use secrets (`${secret:NAME}`) without the program seeing them.
+Rules: paths are absolute and have no `..`. URLs must be permitted by the policy as `net.connect`, and headers may use secrets
+(`${secret:NAME}`) without the program seeing them.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
@@ -20,7 +19,7 @@ import msgspec
 
 from gateway.capabilities.endpoints import WebClient, decode_json
 from gateway.capabilities.sources import Caller, Function, Offer, Source
-from gateway.clock import stamp
+from gateway.clock import now_ms, stamp
 from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolError
 from sandbox.wire import SideEffect
 
@@ -41,14 +40,14 @@ class Files(Protocol):
 
 
 class BuiltinSource(Source):
-    """`tools` gives what a caller can call, itself included."""
+    """`tools` gives what can be called, itself included."""
 
     def __init__(
         self,
-        tools: Callable[[str], Sequence[Capability]],
+        tools: Callable[[], Sequence[Capability]],
         files: Files,
         client: WebClient,
-        clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._tools, self._files, self._client, self._clock_ms = tools, files, client, clock_ms
         self._offers = [
@@ -80,11 +79,11 @@ class BuiltinSource(Source):
         ]
 
     async def _list_tools(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return [{"name": tool.name, "description": tool.description} for tool in self._tools(caller.tenant)]
+        return [{"name": tool.name, "description": tool.description} for tool in self._tools()]
 
     async def _describe(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
         name = kwargs["name"]
-        for tool in self._tools(caller.tenant):
+        for tool in self._tools():
             if tool.name == name:
                 return msgspec.to_builtins(tool)
         raise ToolError("UNKNOWN_TOOL", f"there is no capability {name[:80]!r}")
@@ -95,7 +94,7 @@ class BuiltinSource(Source):
             "filesystem": "capability_only",
             "network": "capability_only",
             "subprocess": "denied",
-            "tools": [tool.name for tool in self._tools(caller.tenant)],
+            "tools": [tool.name for tool in self._tools()],
         }
 
     async def _read_text(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -1,19 +1,17 @@
-"""Invocation: the way of one capability call through the service.
+"""Invocation: the two halves of a capability call, before and after it is decided about (`gateway.runs.calls`).
 
-    find → size → schema → gate → still the same? → place (rate, concurrency) → run within its time → size → schema → record
+    prepare: find → size → schema
+    make:    still the same? → place (rate, concurrency) → run within its time → size → schema
 
-`invoke` shows it whole. `prepare` and `make` are its two halves, for those who do something of their own in between.
-
-Rules: a failure is a `ToolError` with a code programs can act on; `Suspend` passes, and ends the run for now. What was decided
-about is what is called: the same bound arguments, under the same declaration. Every call leaves a record with digests.
+Rules: a failure is a `ToolError` with a code programs can act on; `Suspend` passes. What was decided about is what is called: the
+same bound arguments, under the same declaration.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,20 +21,10 @@ from gateway.capabilities.catalogue import Catalogue, Held
 from gateway.capabilities.sources import Caller, call_key, lingering
 from sandbox.capabilities.idempotency import KeyRefused
 from sandbox.capabilities.rate_limits import Admission, RateExceeded
-from sandbox.capabilities.registry import (
-    IDEMPOTENCY_KEY,
-    Capability,
-    CapabilityLimits,
-    ToolCallContext,
-    ToolError,
-    check_answer,
-    digest,
-)
+from sandbox.capabilities.registry import IDEMPOTENCY_KEY, CapabilityLimits, ToolCallContext, ToolError, check_answer, digest
 from sandbox.capabilities.schemas import Mismatch
 from sandbox.errors import Suspend
-from sandbox.wire import CallStatus, ErrorObject, ExternalCallRecord
 
-_STATUS = {"PERMISSION_DENIED": CallStatus.DENIED, "TIMEOUT_TOOL": CallStatus.TIMEOUT}
 _MESSAGE_CHARS_MAX = 4000
 _LIMITS = {
     "timeout_ms": "timeout_ms",
@@ -69,71 +57,14 @@ class ToolCall:
         return self.held.capability.name
 
 
-Gate = Callable[[ToolCall], Awaitable[None]]
-"""Policy and approvals: returns if the call may be made, raises `ToolError("PERMISSION_DENIED", …)` or `Suspend` if not (now)."""
-Record = Callable[[ExternalCallRecord], None]
-
-
-async def invoke(catalogue: Catalogue, caller: Caller, asked: ToolCallContext, gate: Gate, record: Record) -> Any:
-    """The whole way of a call. Gives the value; raises `ToolError` or `Suspend`."""
-    held = catalogue.find(caller.tenant, asked.name)
-    with recording(held.capability, asked, record) as recorded:
-        call = prepare(catalogue, caller, asked)
-        await gate(call)
-        value = await make(catalogue, call)
-        recorded.response_digest = digest(value)
-        return value
-
-
-@dataclass(slots=True)
-class Recorded:
-    request_digest: str
-    response_digest: str | None = None
-
-
-@contextlib.contextmanager
-def recording(capability: Capability, asked: ToolCallContext, record: Record) -> Iterator[Recorded]:
-    """Record what becomes of a call, however it ends."""
-    started_ns = time.monotonic_ns()
-    recorded = Recorded(_digest_of(asked))
-    status, failed = CallStatus.OK, None
-    try:
-        yield recorded
-    except Suspend as waits:
-        status, failed = CallStatus.APPROVAL_PENDING, waits.error
-        raise
-    except ToolError as error:
-        status, failed = _STATUS.get(error.code, CallStatus.ERROR), ErrorObject(code=error.code, message=error.message)
-        raise
-    except BaseException:
-        status, failed = CallStatus.ERROR, ErrorObject(code="CANCELLED", message="the call was broken off")
-        raise
-    finally:
-        record(
-            ExternalCallRecord(
-                name=capability.name,
-                side_effect=capability.side_effect,
-                duration_ms=(time.monotonic_ns() - started_ns) // 1_000_000,
-                status=status,
-                request_digest=recorded.request_digest,
-                response_digest=recorded.response_digest,
-                error=failed,
-            )
-        )
-
-
-def _digest_of(asked: ToolCallContext) -> str:
-    try:
-        return digest(asked)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ToolError("INVALID_ARGUMENT", f"arguments must be plain JSON: {error}") from None
-
-
 def prepare(catalogue: Catalogue, caller: Caller, asked: ToolCallContext) -> ToolCall:
     """Find the capability and check the request's size and shape. Raises `ToolError`."""
     held = catalogue.find(caller.tenant, asked.name)
     entry, limits = held.entry, held.capability.limits
-    request_digest, request_bytes = _digest_of(asked), len(msgspec.json.encode(asked))
+    try:
+        request_digest, request_bytes = digest(asked), len(msgspec.json.encode(asked))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ToolError("INVALID_ARGUMENT", f"arguments must be plain JSON: {error}") from None
     _check_request(request_bytes, limits)
     args, kwargs = asked.args, dict(asked.kwargs)
     key = kwargs.pop(IDEMPOTENCY_KEY, None) if entry.answers is not None else None
@@ -179,12 +110,11 @@ def named(args: list[Any], kwargs: dict[str, Any]) -> Mapping[str, Any]:
     return {"args": args, **kwargs}
 
 
-async def make(catalogue: Catalogue, call: ToolCall, declaration: str | None = None) -> Any:
-    """Make a call that may be made, and was decided about under `declaration` (that of the call, unless it was given another
-    one since). Raises `ToolError`."""
+async def make(catalogue: Catalogue, call: ToolCall) -> Any:
+    """Make a call that may be made. Raises `ToolError`."""
     # THREAT[TM-CAP-SWAP]: a call that was decided about under one declaration is not made under another.
     held = catalogue.find(call.caller.tenant, call.name)
-    if held.digest != call.declaration or declaration not in (None, held.digest):
+    if held.digest != call.declaration:
         raise ToolError("PERMISSION_DENIED", f"{call.name} was declared again while the call waited; call it again")
     answers = held.entry.answers
     if answers is None or call.key is None:

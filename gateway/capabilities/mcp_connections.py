@@ -29,7 +29,7 @@ from mcp_types import jsonrpc_message_adapter
 from gateway.capabilities.mcp_servers import Connect, ServerSpec
 from gateway.capabilities.secret_headers import Secrets, fill
 from gateway.capabilities.sources import Caller
-from gateway.egress import Decide, Egress, EgressError, parse
+from gateway.egress import Egress, EgressError, parse
 from gateway.egress.http1_exchange import Exchange
 from sandbox.errors import RequestError
 
@@ -42,35 +42,30 @@ _FROM_PACKAGE: Final = frozenset(("host", "content-length", "transfer-encoding",
 _INHERITED: Final = ("HOME", "LANG", "LC_ALL", "PATH", "TERM", "TZ", "USER")
 
 
-def connect_to(
-    spec: ServerSpec, egress: Egress | None = None, decide: Decide | None = None, secrets: Secrets | None = None, tenant: str = ""
-) -> Connect:
-    """How a server is connected to. `secrets` are asked for what its headers refer to, on behalf of `tenant`."""
+def connect_to(spec: ServerSpec, egress: Egress | None = None, secrets: Secrets | None = None) -> Connect:
+    """How a server is connected to. `secrets` are asked for what its headers refer to."""
     if bool(spec.command) == bool(spec.url):
         raise RequestError("INVALID_ARGUMENT", f"the server {spec.name!r} needs either a command or a url")
     if spec.url is None:
         return lambda: _pipe(spec.command, spec.env, spec.cwd)
     if egress is None:
         raise RequestError("INVALID_ARGUMENT", f"the server {spec.name!r} is reached by HTTP, and there is no client for it here")
-    return lambda: _http(spec.url or "", spec.headers, egress, decide, secrets, Caller(tenant, ""))
+    return lambda: _http(spec.url or "", spec.headers, egress, secrets)
 
 
 @contextlib.asynccontextmanager
-async def _http(
-    url: str, headers: Mapping[str, str], egress: Egress, decide: Decide | None, secrets: Secrets | None, caller: Caller
-) -> AsyncIterator[Any]:
+async def _http(url: str, headers: Mapping[str, str], egress: Egress, secrets: Secrets | None) -> AsyncIterator[Any]:
     if secrets is not None:
-        headers, _ = await fill(secrets, caller, headers, parse(url).host)
+        headers, _ = await fill(secrets, Caller("", ""), headers, parse(url).host)
     timeout = httpx2.Timeout(_HEAD_TIMEOUT_MS / 1000, read=_STREAM_SECONDS)
-    transport = _Guarded(egress, decide)
-    client = httpx2.AsyncClient(transport=transport, headers=dict(headers), timeout=timeout, trust_env=False)
+    client = httpx2.AsyncClient(transport=_Guarded(egress), headers=dict(headers), timeout=timeout, trust_env=False)
     async with client, streamable_http_client(url, http_client=client) as streams:
         yield streams
 
 
 class _Guarded(httpx2.AsyncBaseTransport):
-    def __init__(self, egress: Egress, decide: Decide | None) -> None:
-        self._egress, self._decide = egress, decide
+    def __init__(self, egress: Egress) -> None:
+        self._egress = egress
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         headers = [(k, v) for k, v in request.headers.items() if k.lower() not in _FROM_PACKAGE]
@@ -84,7 +79,6 @@ class _Guarded(httpx2.AsyncBaseTransport):
                     body=await request.aread(),
                     head_timeout_ms=_HEAD_TIMEOUT_MS,
                     max_response_bytes=STREAM_BYTES_MAX,
-                    decide=self._decide,
                 )
             )
         except EgressError as error:

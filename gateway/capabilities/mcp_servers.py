@@ -1,14 +1,14 @@
 """MCP servers as sources: their tools appear as capabilities, with their schemas.
 
-How: one task owns the connection to a server, from its first message to its last; calls go through the session it keeps. When the
-connection ends, calls under way fail with TOOL_ERROR, and the next call connects again, but not sooner than a pause that
-doubles with every failure. One that `keeps_trying` is connected to in the background: no caller waits for it, its tools appear
-when it has been reached, and why it has not been is logged once, until the reason changes.
+How: a server is connected to in the background, and tried again while it cannot be reached: its tools appear when it has been,
+and why it has not been is logged once, until the reason changes. One task owns a connection, from its first message to its last.
+When it ends, calls under way fail with TOOL_ERROR, and the next call connects again, but not sooner than a pause that doubles
+with every failure.
 
-Rules: a server is not trusted. Its tools' names become identifiers (`prefix_name`; what is no letter, digit or underscore becomes
-`_`), and two that become the same are both left out; so are schemas that cannot be checked safely (`schema_trials`). How many
-tools, how long their texts, schemas and answers are, is bounded. What was left out stands in `diagnostics`. A server cannot ask
-anything of us: no sampling, no roots, no elicitation. HTTP goes through the guarded client (`mcp_connections`).
+Rules: a server is not trusted. Its tools' names become identifiers (`prefix_name`; other signs become `_`), and two that become
+the same are both left out; so are schemas that cannot be checked safely (`schema_trials`). How many tools, how long their texts,
+schemas and answers are, is bounded. What was left out stands in `diagnostics`. A server cannot ask anything of us: no sampling,
+no roots, no elicitation. HTTP goes through the guarded client (`mcp_connections`).
 """
 
 from __future__ import annotations
@@ -66,13 +66,10 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class ServerSource(Source):
-    """`keeps_trying` is for a server that may be slow or down at the start. `on_change` is told when there are other tools."""
+    """`on_change` is told when there are other tools."""
 
-    def __init__(
-        self, spec: ServerSpec, connect: Connect, clock_ms: Callable[[], int] | None = None, *, keeps_trying: bool = False
-    ) -> None:
+    def __init__(self, spec: ServerSpec, connect: Connect, clock_ms: Callable[[], int] | None = None) -> None:
         self.spec = spec
-        self._keeps_trying = keeps_trying
         self._trying: asyncio.Task[None] | None = None
         self._tried = asyncio.Event()
         self._is_reached = False
@@ -90,11 +87,8 @@ class ServerSource(Source):
         self._not_before_ms = 0
 
     async def start(self) -> None:
-        """Connect and list the tools. Raises `ToolError` if the server is not to be had; one that keeps trying only begins to."""
-        if self._keeps_trying:
-            self._trying = asyncio.create_task(self._try(), name=f"mcp-{self.spec.name}-trying")
-        else:
-            await self._open()
+        """Begin to connect and list the tools."""
+        self._trying = asyncio.create_task(self._try(), name=f"mcp-{self.spec.name}-trying")
 
     async def _try(self) -> None:
         while not self.is_connected:
@@ -134,7 +128,7 @@ class ServerSource(Source):
     async def _open(self) -> ClientSession:
         """The session, connected again if there is none. INVARIANT: there is one attempt at a time, and it belongs to no caller:
         a caller whose time is over leaves, and the next one finds the attempt further on."""
-        if self._session is not None and not self._ended.is_set():
+        if self._session is not None and self.is_connected:
             return self._session
         if self._opened is None or self._opened.done():
             self._opened = asyncio.get_running_loop().create_future()
@@ -236,12 +230,10 @@ class ServerSource(Source):
 
     def _offer(self, tool: Tool) -> Offer:
         prefix = self.spec.name if self.spec.prefix is None else self.spec.prefix
-        name = identifier(f"{prefix}_{tool.name}" if prefix else tool.name)
-        given = dict(tool.input_schema)
         capability = Capability(
-            name=name,
+            name=identifier(f"{prefix}_{tool.name}" if prefix else tool.name),
             description=(tool.description or tool.title or "")[:_DESCRIPTION_CHARS_MAX],
-            input_schema={**given, "type": "object"},
+            input_schema={**tool.input_schema, "type": "object"},
             output_schema=dict(tool.output_schema or {}),
             side_effect=self.spec.side_effect,
             limits=self.spec.limits,
@@ -255,8 +247,6 @@ class ServerSource(Source):
             session = await self._open()
             try:
                 result = await _call(session, tool, kwargs)
-            except asyncio.CancelledError:
-                raise
             except Exception as error:
                 raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} failed: {_told(error)}") from None
             return value_of(result, is_structured)

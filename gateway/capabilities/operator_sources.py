@@ -102,7 +102,7 @@ async def _connect(
     for name in names:
         if names.count(name) > 1:
             raise RequestError("INVALID_ARGUMENT", f"the server {name!r} is declared twice")
-    sources = [ServerSource(spec, connect_to(spec, egress, None, secrets), keeps_trying=True) for spec in servers]
+    sources = [ServerSource(spec, connect_to(spec, egress, secrets)) for spec in servers]
     for source in sources:
         await catalogue.add(_source_name(source), source)
     return sources

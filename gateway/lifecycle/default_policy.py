@@ -65,7 +65,7 @@ class DefaultPolicy:
             await asyncio.gather(self._learning, return_exceptions=True)
 
     async def _load(self) -> None:
-        tools = self._catalogue.tools("")
+        tools = self._catalogue.tools()
         catalog = catalog_of(tools)
         if self._policies.base is not None:
             await asyncio.to_thread(check_base, self._policies.base, catalog)
@@ -80,7 +80,7 @@ class DefaultPolicy:
 
     async def _learn(self) -> None:
         self._tell_hidden()
-        while self._catalogue.tools("") != self._known:
+        while self._catalogue.tools() != self._known:
             try:
                 await self._load()
             except ConfigurationError as error:

@@ -7,7 +7,7 @@ claims are not proved is answered with its diagnostics and changes nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from gateway.policies.compiler import Changed, Compiled, Finding, decode_file, policy_of, require_programs
@@ -71,7 +71,7 @@ class Deployed(Record, frozen=True, kw_only=True):
 
 
 class Deployments:
-    def __init__(self, policies: Policies, tools: Callable[[str], Sequence[Capability]]) -> None:
+    def __init__(self, policies: Policies, tools: Callable[[], list[Capability]]) -> None:
         self._policies = policies
         self._tools = tools
 
@@ -117,13 +117,13 @@ class Deployments:
         return await self._policies.compiler.diff(*old, *new, tenant=principal.tenant)
 
     async def _compile_with_files(self, principal: Principal, asked: Sources) -> tuple[Policy, dict[str, bytes]]:
-        sources = self._policies.with_base(asked.sources, list(self._tools(principal.tenant)))
+        sources = self._policies.with_base(asked.sources, self._tools())
         policy = await self._compile(principal, asked.sources, asked.main)
         return policy, {name: decode_file(name, text) for name, text in sources.items()}
 
     async def deploy(self, principal: Principal, asked: Deploy) -> Deployed:
         policy = policy_of(await self._checked(principal, asked.sources, asked.main))
-        sources = self._policies.with_base(asked.sources, list(self._tools(principal.tenant)))
+        sources = self._policies.with_base(asked.sources, self._tools())
         stored, replayed = await self._policies.activate(
             principal.tenant, policy, sources, asked.main, principal.name, shadow=asked.shadow
         )
@@ -131,7 +131,7 @@ class Deployments:
 
     async def _checked(self, principal: Principal, sources: dict[str, str], main: str) -> Compiled:
         """What may be put in force: its hooks have their programs with them, and the tenant fits it."""
-        tools = list(self._tools(principal.tenant))
+        tools = self._tools()
         checked = await self._policies.check(sources, main, tools, tenant=principal.tenant)
         compiled = require_programs(checked, self._policies.with_base(sources, tools))
         if compiled.policy is None or compiled.catalog is None:
@@ -140,5 +140,4 @@ class Deployments:
         return Compiled(findings=[*compiled.findings, *unfit]) if unfit else compiled
 
     async def _compile(self, principal: Principal, sources: dict[str, str], main: str) -> Policy:
-        tools = list(self._tools(principal.tenant))
-        return policy_of(await self._policies.check(sources, main, tools, tenant=principal.tenant))
+        return policy_of(await self._policies.check(sources, main, self._tools(), tenant=principal.tenant))

@@ -110,8 +110,8 @@ class Calls:
     _hooks: HookStore
     _store: Store
 
-    def tools(self, tenant: str) -> list[Capability]:
-        return self._catalogue.tools(tenant)
+    def tools(self) -> list[Capability]:
+        return self._catalogue.tools()
 
     def answering(self, context: CallContext, feed: Feed | None = None) -> OnCall:
         """What a worker asks when a program calls a capability."""
@@ -302,7 +302,7 @@ class HookCalls:
     ) -> tuple[list[Capability], OnCall, list[FileChanges]]:
         """The capabilities, what answers calls of them, and the list that receives the files they write. Calls are decided with
         the facts of the caller whose request the hook is about."""
-        tools = [tool for tool in self._calls.tools(session.tenant) if tool.name in names]
+        tools = [tool for tool in self._calls.tools() if tool.name in names]
         principal = Principal(tenant=session.tenant, role="runner", user=HOOK_ACTOR)
         left: list[FileChanges] = []
 

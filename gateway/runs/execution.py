@@ -53,9 +53,7 @@ class Programs:
     async def resume(self, turn: Turn, decision: Decision, recording: bytes) -> tuple[RunOutcome, Worker]:
         """Replay the recording up to the call that waited, and continue from there."""
         session = turn.live.record
-        opening = Opening(
-            session_id=session.id, language=session.language, limits=session.limits, tools=self._calls.tools(session.tenant)
-        )
+        opening = Opening(session_id=session.id, language=session.language, limits=session.limits, tools=self._calls.tools())
         on_output = await self._choose_output(turn, decision)
         async with self._sessions.replace(turn.live) as worker:
             turn.live.tools = opening.tools

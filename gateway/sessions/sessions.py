@@ -75,7 +75,7 @@ class SessionObserver(Protocol):
 
 @dataclass(eq=False)
 class Sessions:
-    """`tools` gives what programs of a tenant can call; with `durable` every session is durable."""
+    """`tools` gives what programs can call; with `durable` every session is durable."""
 
     _store: Store
     _workers: Workers
@@ -83,7 +83,7 @@ class Sessions:
     lives: LiveSessions
     _opener: SessionOpener
     eviction: Eviction
-    _tools: Callable[[str], Sequence[Capability]]
+    _tools: Callable[[], Sequence[Capability]]
     _observer: SessionObserver
     _clock_ms: Callable[[], int]
     _durable: bool = False
@@ -154,7 +154,7 @@ class Sessions:
         record, gate, rule = await self._draft(principal, msgspec.structs.replace(asked, language=found.language))
         age_ms = max(0, self._clock_ms() - found.created_at)
         gate.require("snapshot.restore", {"bytes": found.size_bytes, "age": age_ms})
-        await self._opener.check(origin, self._tools(record.tenant), strict=strict)
+        await self._opener.check(origin, self._tools(), strict=strict)
         await self._put_new(principal, record, rule)
         return record
 
@@ -337,7 +337,7 @@ class Sessions:
             if live.worker is worker:
                 return worker
             await self.eviction.make_room(await self.tenant(record.tenant))
-            live.tools = list(self._tools(record.tenant))
+            live.tools = list(self._tools())
             with step("session.open"):
                 await (self._opener.open(live, worker) if origin is None else self._opener.restore(live, worker, origin))
         except WorkerLost as lost:
@@ -347,7 +347,7 @@ class Sessions:
 
     def new_tools(self, live: Live) -> list[Capability] | None:
         """What the session's programs can call, if its worker was told something else last."""
-        tools = list(self._tools(live.record.tenant))
+        tools = list(self._tools())
         if tools == live.tools:
             return None
         live.tools = tools

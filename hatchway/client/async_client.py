@@ -1,8 +1,7 @@
 """`hatchway.AsyncClient`: a gateway's sessions, runs, files and approvals for asyncio.
 
-Rules: what the gateway refuses is raised as `RequestError` with the contract's code. What can be repeated is, a few times, with a
-pause that grows or that the gateway asked for. Only `_http` and `_sleep` wait for anything: `client` puts blocking ones there and
-gets the same verbs without asyncio.
+Rules: a refusal of the gateway is raised as `RequestError` with the contract's code; what can be repeated is, a few times. Only
+`_http` and `_sleep` wait: `client` replaces them with blocking ones and has the same verbs without asyncio.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ S = TypeVar("S", bound=AbstractAsyncContextManager[Any])
 
 
 class RunOptions(TypedDict, total=False):
-    """What may be said about a run besides its code, as the API has it."""
+    """Of a run, besides its code."""
 
     language: str | Language | None
     inputs: Mapping[str, Any] | None
@@ -59,7 +58,7 @@ class RunOptions(TypedDict, total=False):
 
 
 class SessionOptions(TypedDict, total=False):
-    """What may be said about a new session."""
+    """Of a new session."""
 
     id: str | None
     title: str | None
@@ -72,10 +71,9 @@ class SessionOptions(TypedDict, total=False):
 
 def run_request(session_id: str | None, code: str, options: RunOptions, *, is_streamed: bool = False) -> Ask:
     """A run in a session, or in one of its own that is gone afterwards."""
-    arguments: dict[str, Any] = {"code": code, "mode": "stream" if is_streamed else None, **_spell_language(options)}
-    if session_id is None:
-        return request("run_once", kind=RunInfo, once=True, **arguments)
-    return request("run_in_session", kind=RunInfo, once=True, session_id=session_id, **arguments)
+    name, where = ("run_once", {}) if session_id is None else ("run_in_session", {"session_id": session_id})
+    arguments = {**where, "code": code, "mode": "stream" if is_streamed else None, **_spell_language(options)}
+    return request(name, kind=RunInfo, once=True, **arguments)
 
 
 def _spell_language(options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -95,8 +93,8 @@ class Connection(TypedDict, total=False):
 
 
 class Coming(Coroutine[Any, Any, S]):
-    """A session on its way: `await client.sandbox()`, or `async with client.sandbox() as box`, which deletes it at the end. It
-    is a coroutine in every other way, so tasks can be made of it; nothing is asked before it is awaited."""
+    """A session to be: `await` it, or `async with` it, which deletes it at the end. Tasks can be made of it, as of any coroutine;
+    nothing is asked before it is awaited."""
 
     def __init__(self, made: Coroutine[Any, Any, S]) -> None:
         self._made = made
@@ -173,7 +171,6 @@ class AsyncClient:
         raise AssertionError("unreachable")
 
     async def _get(self, kind: type[T], operation_name: str, /, **arguments: Any) -> T:
-        """What an operation of the table answers."""
         found: T = await self.ask(request(operation_name, kind=kind, **arguments))
         return found
 
@@ -229,7 +226,6 @@ class AsyncClient:
         return requests.get_result(await self.ask(run_request(None, code, options)))
 
     def runs(self, session_id: str | None = None) -> AsyncIterator[RunInfo]:
-        """The newest first."""
         return self._list(RunInfo, "list_runs", session_id=session_id)
 
     async def get_run(self, run_id: str) -> RunInfo:
@@ -237,7 +233,6 @@ class AsyncClient:
         return await self._get(RunInfo, "get_run", run_id=run_id)
 
     def snapshots(self, session_id: str | None = None) -> AsyncIterator[SnapshotInfo]:
-        """The newest first."""
         return self._list(SnapshotInfo, "list_snapshots", session_id=session_id)
 
     async def approvals(self, *, pending: bool = True, run_id: str | None = None) -> AsyncIterator[ApprovalInfo]:
@@ -338,8 +333,7 @@ class AsyncRemoteFiles:
         """What is at a path."""
         return await self._get(FileInfo, "stat_file", path=url_paths.path(path))
 
-    async def read_file(self, path: str) -> bytes:
-        return await self.read(path)
+    read_file = read
 
     async def write_file(self, path: str, data: bytes) -> None:
         await self.write(path, data)

@@ -1,8 +1,7 @@
 """A blocking face for coroutines that never wait: how `client` is made of `async_client`.
 
-How: the asyncio client waits only in its HTTP client and its pauses. With blocking ones in their places (`BlockingHttp`, `sleep`)
-its coroutines run to their end in one step, without an event loop, so `make_blocking(AsyncClient.run)` is `Client.run`, with the
-same arguments for type checkers and editors.
+With a blocking HTTP client and pauses (`BlockingHttp`, `sleep`) the asyncio client's coroutines run to their end in one step,
+without an event loop, so `make_blocking(AsyncClient.run)` is `Client.run`, with the same arguments for type checkers and editors.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def make_iterator(method: Callable[Concatenate[Any, P], AsyncIterator[T]]) -> Ca
 
 
 class BlockingHttp:
-    """httpx's blocking client behind the names of its asyncio client that are used here."""
+    """httpx's blocking client behind the names of its asyncio client."""
 
     def __init__(self, **settings: Any) -> None:
         import httpx2 as httpx

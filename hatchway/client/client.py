@@ -8,7 +8,7 @@
         child = box.fork()
     for event in client.sandbox().stream("print('live')"): ...
 
-Rules: a verb is made of the asyncio one (`make_blocking`); what is written out here only gives a session its blocking face.
+Rules: a verb is made of the asyncio one; what is written out here gives a session its blocking face.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
     python -m hatchway.client.derivation           # writes operations.json; run it after a route was added or changed
 
-Rules: the gateway's `Operation` rows are the only description; nothing is added here. The table is JSON, so that clients need no
-gateway. A test fails if the file is stale.
+Rules: nothing is added here. The table is JSON, so that clients need no gateway; a test fails if the file is stale.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _KINDS: Final[dict[type, Kind]] = {
 
 
 def derive_table() -> str:
-    """The table as text. Handlers are not called, so no service is needed."""
+    """As text. Handlers are not called, so no service is needed."""
     service: Any = None
     rows = [_describe(route) for route in list_operations(service, service, service) if _is_for_clients(route)]
     return "[\n" + ",\n".join(msgspec.json.encode(row).decode() for row in rows) + "\n]\n"

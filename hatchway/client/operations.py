@@ -3,15 +3,14 @@
     request("get_run", run_id="0196…")              # by the name that OpenAPI has
 
 Rules: pure; the clients send. `operations.json` is derived from the gateway (`derivation`), so a new route needs no line here.
-What a path names (`{token_id}`, `{name...}`) must be given. An argument that is missing, unknown or of another kind is refused
-before anything is sent.
+An argument that is missing, unknown or of another kind is refused before anything is sent.
 """
 
 from __future__ import annotations
 
 import functools
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -39,10 +38,9 @@ _TYPES: Final[dict[Kind, tuple[type, ...]]] = {
 
 
 class Field(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What an operation is told. `at` is its name in the path, the query or the body, with dots for objects in objects; a body
-    that is only this field is `at` "*". A count is how many items of a list are wanted; an id is made if none is given. A word
-    stands on the command line without an option; `option` is its option there, if not its name. `stated` is the default that the
-    gateway has, for help texts only."""
+    """An argument. `at` is its name in the path, the query or the body, with dots for objects in objects; a body that is only
+    this field is `at` "*". A count is how many items of a list are wanted; an id is made if none is given. A word stands on the
+    command line without an option; `option` is its option there, if not its name. `stated` is the gateway's default, for help."""
 
     name: str
     at: str
@@ -79,8 +77,7 @@ def api_operations() -> dict[str, Operation]:
 
 
 def request(name: str, /, *, kind: Any = None, once: bool = False, **arguments: Any) -> Ask:
-    """The request of an operation that OpenAPI names, with arguments that this library has made. None is an argument that was
-    not given."""
+    """With arguments that this library has made. None is an argument that was not given."""
     return make_request(api_operations()[name], arguments, kind=kind, once=once)
 
 
@@ -118,7 +115,7 @@ def _fill(path: str, name: str, value: str) -> str:
 
 
 def check_arguments(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given and what stands in its place, by the fields' names. A field also answers to its name in the API."""
+    """Arguments by the fields' names, with defaults. A field also answers to its name in the API."""
     names = {param.at: param.name for param in operation.fields} | {param.name: param.name for param in operation.fields}
     unknown = [name for name in arguments if name not in names]
     if unknown:
@@ -132,12 +129,10 @@ def check_arguments(operation: Operation, arguments: Mapping[str, Any]) -> dict[
 
 def _check(operation: Operation, param: Field, given: Any) -> Any:
     value: Any = param.default if given is None else given
-    if value is None and param.kind == "id":
-        return secrets.token_hex(8)
-    if value is None and param.is_required:
-        raise RequestError("INVALID_ARGUMENT", f"{operation.name} needs the argument {param.name!r}")
     if value is None:
-        return None
+        if param.is_required:
+            raise RequestError("INVALID_ARGUMENT", f"{operation.name} needs the argument {param.name!r}")
+        return secrets.token_hex(8) if param.kind == "id" else None
     if not _fits(param.kind, value):
         raise RequestError("INVALID_ARGUMENT", f"{param.name} must be a {param.kind}, not {type(value).__name__}")
     if param.choices and value not in param.choices:
@@ -154,8 +149,7 @@ def _fits(kind: Kind, value: Any) -> bool:
 
 def count_wanted(operation: Operation, given: Mapping[str, Any]) -> int | None:
     """How many items of a list; None for all."""
-    counts: Iterator[int | None] = (given.get(param.name) for param in operation.fields if param.kind == "count")
-    return next(counts, None)
+    return next((given.get(param.name) for param in operation.fields if param.kind == "count"), None)
 
 
 def _write_text(param: Field, value: Any) -> str:

@@ -1,9 +1,8 @@
 """Requests of the client and their answers, without sending anything. What each operation asks for is in `operations`.
 
-Rules: pure; `client` and `async_client` send. A refusal of the gateway is a `RequestError` with its code, message and hint,
-exactly as the library raises it; `Unreachable` means that no answer came. What may be repeated safely is sent with an
-Idempotency-Key, so that a retry after a lost answer does nothing twice. Programs are run once: a run is repeated only if the
-gateway said that it was not begun.
+Rules: a refusal of the gateway is a `RequestError` with its code, message and hint; `Unreachable` means that no answer came. What
+may be repeated safely is sent with an Idempotency-Key, so that a retry does nothing twice. Programs are run once: a run is
+repeated only if the gateway said that it was not begun.
 """
 
 from __future__ import annotations
@@ -188,7 +187,7 @@ def read_refusal(status: int, body: bytes) -> Refused:
 
 
 def read_failure(told: Any) -> RequestError:
-    """What the last event of a run says that could not be carried out."""
+    """The `error` event of a run that could not be carried out."""
     error = msgspec.convert(told, _Problem)
     return RequestError(error.code, error.message, error.hint)
 
@@ -209,8 +208,7 @@ def choose_address(url: str | None, token: str | None) -> tuple[str, str]:
 
 
 def build_headers(token: str, tenant: str | None) -> dict[str, str]:
-    """Headers of every request: who asks, and of which tenant, as given or HATCHWAY_TENANT. Only an admin has a choice there;
-    without a name it is the token's own."""
+    """Of every request. The tenant is the one given or HATCHWAY_TENANT, or the token's own; only an admin has a choice."""
     tenant = tenant or os.environ.get("HATCHWAY_TENANT") or ""
     if tenant and not _TENANT.fullmatch(tenant):
         hint = "up to 63 of a-z, 0-9, '-' and '_', and a letter first"
@@ -219,8 +217,7 @@ def build_headers(token: str, tenant: str | None) -> dict[str, str]:
 
 
 class Watch:
-    """A run that is watched: what to ask for, and what came. When the stream breaks, `ask` goes on where it was, if the gateway
-    has said which run it is."""
+    """A run that is watched. When the stream breaks, `ask` goes on where it was, if the gateway has said which run it is."""
 
     def __init__(self, ask: Ask) -> None:
         self.ask = ask
@@ -244,12 +241,12 @@ class Watch:
         return event
 
     def may_begin_again(self, status: int, body: bytes) -> bool:
-        """It was refused. Whether it may be asked for once more: the gateway said that nothing was begun."""
+        """After a refusal that says that nothing was begun."""
         self.attempts_left -= 1
         return self.attempts_left > 0 and self.ask.may_repeat(status, body)
 
     def may_resume(self) -> bool:
-        """The stream broke off. Whether it can be taken up again."""
+        """After the stream broke off."""
         self._lines = []
         self.attempts_left -= 1
         if self.ask.method != "GET" or self.attempts_left <= 0:

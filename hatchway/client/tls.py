@@ -1,10 +1,10 @@
-"""Trust: which gateways the clients believe, and how they show who they are, over HTTPS.
+"""Which gateways the clients believe, and how they show who they are, over HTTPS.
 
     Client("https://gateway.example:8484", verify="ca.pem", cert=("client.pem", "client.key"))
 
-Rules: certificates are always checked, by the usual authorities or by the ones that are named, and then by no other. What is not
-given is taken from HATCHWAY_CA and HATCHWAY_CERT. A client's certificate is one PEM file with its key, or two files: in the
-environment and on the command line these are written CERTIFICATE:KEY. Imports happen inside of functions: they take long.
+Rules: certificates are always checked, by the usual authorities or only by the ones named. Defaults are HATCHWAY_CA and
+HATCHWAY_CERT. A client's certificate is a PEM file with its key, or two: as a text CERTIFICATE:KEY. Slow imports are inside of
+functions.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Cert: TypeAlias = Place | tuple[Place, Place] | None
 
 
 def build_trust(url: str, verify: Verify, cert: Cert) -> SSLContext | bool:
-    """What an HTTP client checks with; True is its own default. Where nothing is to be checked, none is believed: reading the
-    usual authorities takes longer than many a request."""
+    """What an HTTP client checks with; True is its own default. Plain HTTP gets a context without authorities: reading the usual
+    ones takes longer than many a request."""
     import ssl
 
     import httpx2 as httpx

@@ -1,10 +1,9 @@
-"""Targets of requests: the one place where an id, a name or a file's path becomes part of a URL's path.
+"""The one place where an id, a name or a file's path becomes part of a URL's path.
 
 Rules: THREAT[TM-CLIENT-PATH]: what builds a URL takes `.` and `..` out of it, with the segment before. So a text that others
-chose (an agent's, a program's) must never be such a segment, or it leads to another operation: another session, the audit log, a
-hook's program. An id is one segment; a name may have slashes, which are escaped. A file's path is normalised with
-`sandbox.filesystem.paths` and sent below /workspace, so that it means the same to the gateway: `/workspace/workspace/x` stays the
-file `workspace/x`. What does not fit is refused before anything is sent.
+chose must never be such a segment, or it leads to another operation. An id is one segment; a name may have slashes, which are
+escaped. A file's path is normalised (`sandbox.filesystem.paths`) and sent below /workspace, so that it means the same to the
+gateway: `/workspace/workspace/x` stays the file `workspace/x`. What does not fit is refused before anything is sent.
 """
 
 from __future__ import annotations

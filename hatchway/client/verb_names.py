@@ -1,8 +1,7 @@
 """How operations are called and shown on the command line and by `Client.do`: an overlay on the gateway's table.
 
-Rules: a row names a verb, or a group and a verb in it, and the operation behind it; a group's `list` is what the group does by
-itself. Everything that a row does not say comes from the table: arguments, choices, defaults, help. An operation without a row is
-`call NAME`. Order is that of --help.
+Rules: a row names a verb, or a group and a verb in it, and its operation; a group by itself is its `list`. What a row does not
+say comes from the table: arguments, choices, defaults, help. An operation without a row is `call NAME`. Order is that of --help.
 """
 
 from __future__ import annotations

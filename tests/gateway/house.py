@@ -109,7 +109,7 @@ async def housed(
             await store.write(tenant, [PutTenant(tenant=Tenant(id=tenant, quotas=Quotas(), created_at=now, updated_at=now))])
     house = House(store, workers, keys or Keys.of(secrets.token_bytes(32)))
     await house.catalogue.add("functions", declared(functions or {}))
-    house.policies.use_default(compiled(rules, tests, house.catalogue.tools("acme")), {})
+    house.policies.use_default(compiled(rules, tests, house.catalogue.tools()), {})
     try:
         yield house
     finally:

@@ -12,10 +12,10 @@ from sandbox.capabilities.registry import Capability
 
 def operations(service: Service) -> list[Operation]:
     async def list_capabilities(call: Call) -> list[Capability]:
-        return list(service.catalogue.tools(call.principal.tenant))
+        return service.catalogue.tools()
 
     async def get_capability(call: Call) -> Capability:
-        for tool in service.catalogue.tools(call.principal.tenant):
+        for tool in service.catalogue.tools():
             if tool.name == call.path["name"]:
                 return tool
         raise missing("capability", call.path["name"])

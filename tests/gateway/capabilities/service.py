@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from gateway.capabilities.catalogue import Catalogue
-from gateway.capabilities.invocation import Gate, ToolCall, invoke
+from gateway.capabilities.invocation import ToolCall, make, prepare
 from gateway.capabilities.sources import Caller, Source
 from gateway.egress import Decide, EgressRefused
 from sandbox.capabilities.registry import ToolCallContext, ToolError
-from sandbox.wire import ExternalCallRecord
 
+Gate = Callable[[ToolCall], Awaitable[None]]
 ANN = Caller("acme", "s1")
 
 
@@ -22,14 +22,15 @@ async def permit(call: ToolCall) -> None:
 class Service:
     def __init__(self) -> None:
         self.catalogue = Catalogue()
-        self.records: list[ExternalCallRecord] = []
 
-    async def add(self, source: Source, name: str = "test", **options: Any) -> Service:
-        await self.catalogue.add(name, source, **options)
+    async def add(self, source: Source, name: str = "test") -> Service:
+        await self.catalogue.add(name, source)
         return self
 
     async def call(self, name: str, /, *args: Any, gate: Gate = permit, caller: Caller = ANN, **kwargs: Any) -> Any:
-        return await invoke(self.catalogue, caller, ToolCallContext(name, list(args), kwargs), gate, self.records.append)
+        call = prepare(self.catalogue, caller, ToolCallContext(name, list(args), kwargs))
+        await gate(call)
+        return await make(self.catalogue, call)
 
     async def code(self, name: str, /, *args: Any, **kwargs: Any) -> str:
         """The code with which a call fails."""

@@ -64,7 +64,7 @@ def test_what_there_is_is_listed_described_and_told_as_policy() -> None:
             "subprocess": "denied",
             "tools": sorted([*NAMES, "add"]),
         }
-        effects = {tool.name: tool.side_effect.value for tool in one.catalogue.tools("acme")}
+        effects = {tool.name: tool.side_effect.value for tool in one.catalogue.tools()}
         assert [effects[name] for name in ("read_text", "write_text", "list_dir", "fetch_text", "list_tools")] == [
             "read", "write", "read", "network", "none",
         ]  # fmt: skip

@@ -78,7 +78,7 @@ def test_tm_cap_secret_is_sent_to_its_host_only_and_never_comes_back() -> None:
             assert await one.call("f") == {"you sent": "Bearer [secret]"}
             assert web.requests[0].headers["authorization"] == "Bearer s3cret-value"
             assert web.requests[0].headers["x-plain"] == "${secret: no reference}"
-            assert "s3cret" not in repr(one.records) and "s3cret" not in repr(one.catalogue.tools("acme"))
+            assert "s3cret" not in repr(one.catalogue.tools())
             other = spec(web, "/", headers={"X": "${secret:OTHER}"})
             assert await (await service(web, other)).code("f") == "PERMISSION_DENIED"
 
@@ -136,7 +136,7 @@ def test_server_that_does_not_answer_in_time_is_a_timeout() -> None:
     async def main() -> None:
         async with serve(never) as web:
             one = await service(web, spec(web, "/", limits=CapabilityLimits(timeout_ms=50)))
-            assert await one.code("f") in ("TIMEOUT_TOOL", "TOOL_ERROR") and len(one.records) == 1
+            assert await one.code("f") in ("TIMEOUT_TOOL", "TOOL_ERROR")
 
     asyncio.run(main())
 

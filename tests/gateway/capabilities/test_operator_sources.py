@@ -258,7 +258,7 @@ def test_a_default_policy_that_names_a_servers_tool_waits_for_that_server(tmp_pa
 def test_why_a_server_is_not_there_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         absent = ServerSpec(name="absent", command=[str(tmp_path / "nowhere")])
-        source = ServerSource(absent, connect_to(absent), keeps_trying=True)
+        source = ServerSource(absent, connect_to(absent))
         await source.start()
         await source.tried()
         while source._failures < 2:

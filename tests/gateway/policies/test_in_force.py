@@ -165,7 +165,7 @@ def test_nothing_is_permitted_while_there_is_no_policy() -> None:
 def test_check_explain_and_diff_over_the_api_say_what_the_command_says() -> None:
     async def main() -> None:
         async with housed() as house:
-            desk = Deployments(house.policies, lambda tenant: [])
+            desk = Deployments(house.policies, lambda: [])
             checked = await desk.check(OPERATOR, Sources(sources={"p.hatch": NO_SHELL}, main="p.hatch"))
             assert checked.ok and checked.name == "mine" and checked.tests == 2
             wrong = await desk.check(OPERATOR, Sources(sources={"p.hatch": NO_SHELL.replace("shell", "shel", 1)}, main="p.hatch"))
@@ -317,7 +317,7 @@ def test_what_a_new_policy_looks_at_is_known_of_decisions_that_an_older_one_made
             "query { table orders, rows 1 } => allow query { table x, rows 1 } => deny",
         )
         async with housed(rules, tests, functions=functions) as house:
-            tools = house.catalogue.tools("acme")
+            tools = house.catalogue.tools()
             few = policy(
                 ALL + "allow query when rows <= 10",
                 "query { table x, rows 1 } => allow query { table x, rows 11 } => deny run { language shell, bytes 1B } => allow",
@@ -388,7 +388,7 @@ def test_of_two_policies_put_in_force_at_once_the_store_and_the_memory_have_the_
 def test_a_policy_with_a_hook_that_would_never_run_is_refused() -> None:
     async def main() -> None:
         async with housed() as house:
-            desk = Deployments(house.policies, lambda tenant: [])
+            desk = Deployments(house.policies, lambda: [])
             hook = 'hook scan on before {target} run shell "scan.sh" timeout 30s on_error block'
             for target, ok in (("fs.*", False), ("net.connect", False), ("any with effects {{ write }}", False), ("run", True)):
                 text = policy(ALL + 'allow fs.read when path under "/workspace"\n' + hook.format(target=target.format()))

@@ -46,7 +46,7 @@ async def governed(
         base = OperatorBase("platform", {"platform.hatch": text.encode()}, programs or {})
         policies = Policies(house.store, nothing(), audit=house.audit, compiler=Compiler(), base=base)
         try:
-            yield house, policies, Deployments(policies, lambda tenant: tools or [])
+            yield house, policies, Deployments(policies, lambda: tools or [])
         finally:
             await policies.compiler.close()
 

@@ -32,7 +32,7 @@ def again() -> dict[str, Any]:
 def use(house: House, rules: str, programs: Mapping[str, bytes]) -> None:
     """Make this the default, with the programs of its hooks."""
     text = POLICY + rules + TEST.format(more="")
-    policy = policy_of(compile_here({"house.hatch": text}, "house.hatch", catalog_of(house.catalogue.tools("acme"))))
+    policy = policy_of(compile_here({"house.hatch": text}, "house.hatch", catalog_of(house.catalogue.tools())))
     house.policies.use_default(policy, programs)
     house.hooks.use_default(policy.digest, programs)
 

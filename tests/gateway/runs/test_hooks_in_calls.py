@@ -161,7 +161,7 @@ def test_hooks_are_told_of_a_waiting_call_again_if_the_session_went_over_to_anot
                 'hook no on before pay run shell "no.sh" timeout 30s on_error block\n'
                 'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
             )
-            tools = house.catalogue.tools("acme")
+            tools = house.catalogue.tools()
             await activate(house.policies, {"p.hatch": text, "no.sh": "echo never >&2; exit 1"}, tools=tools)
             await house.sessions.update(OPERATOR, waiting.session_id, repin=True)
             done = await house.resumption.resume(ANN, waiting.id)

@@ -92,7 +92,7 @@ def test_a_run_whose_session_went_over_to_a_policy_that_refuses_it_does_not_go_o
                 + RULES
                 + 'test "t" { as { tenant acme } run { language shell, bytes 1B } => allow refund { amount 50 } => ask }'
             )
-            tools = house.catalogue.tools("acme")
+            tools = house.catalogue.tools()
             await activate(house.policies, {"p.hatch": text}, tools=tools)
             operator = Principal(tenant="acme", role="operator", user="op")
             await house.sessions.update(operator, run.session_id, repin=True)
