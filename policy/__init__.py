@@ -6,10 +6,8 @@
 
 In reading order: `text` (sources, places, diagnostics), `errors`, `syntax` (text to tree), `model` (what rules speak of),
 `evaluation` and `solver`, `lowering` (tree to rules), `proofs`, `checker` and `policies` (all of it in one call), `tools` (for
-authors), `reference` (the generated reference).
-
-This package stands alone: it imports no other part of Hatchway. Names are loaded when first used, so that a program which only
-decides does not pay for the compiler.
+authors), `reference` (the generated reference). Imports no other part of Hatchway. Names are loaded when first used, so that a
+program which only decides does not pay for the compiler.
 """
 
 from importlib import import_module
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from policy.model.catalog import Capability, Catalog, CatalogError, Field, builtin_catalog, load_catalog, make_catalog
     from policy.model.decisions import Approval, Decision
     from policy.model.ir import HookCall, Rate
-    from policy.policies import Policy, Session, Shadow, compile_policy
+    from policy.policies import Policy, Session, compile_policy
     from policy.text.diagnostics import Diagnostic
     from policy.tools.bundles import load_bundle, make_bundle
 
@@ -30,7 +28,7 @@ _HOMES = {
     "policy.model.catalog": "Capability Catalog CatalogError Field builtin_catalog load_catalog make_catalog",
     "policy.model.ir": "HookCall Rate",
     "policy.model.decisions": "Approval Decision",
-    "policy.policies": "Policy Session Shadow compile_policy",
+    "policy.policies": "Policy Session compile_policy",
     "policy.tools.bundles": "load_bundle make_bundle",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -49,7 +47,6 @@ __all__ = [
     "PolicyError",
     "Rate",
     "Session",
-    "Shadow",
     "UnsettledClaim",
     "builtin_catalog",
     "compile_policy",

@@ -1,10 +1,8 @@
-"""The whole way from files to a judged policy, every finding collected on the way.
+"""From files to a judged policy, every finding collected on the way.
 
     load and parse  →  lower (names, types)  →  analyse (rules)  →  compile  →  claims, base, limits, secrets, tests
 
-Rules: each stage runs on what the stages before it could make sense of. Claims and tests are about the policy as a whole, so
-they wait until every statement is understood: a misspelt deny must not be reported a second time as a false claim.
-This file does not know how findings are printed.
+Claims and tests wait until every statement is understood: a misspelt deny must not be reported a second time as a false claim.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""What can go wrong in `policy`, as one small tree.
+"""What can go wrong in `policy`: the caller's only safe answer is deny.
 
-    PolicyError                 the policy cannot be used; `.diagnostics` says why, all reasons at once
-    ├── BundleError             a bundle is unsigned, altered, too large or not understood
-    └── UnsettledClaim          a claim could be neither proved nor refuted (treated as refuted)
-
-Rules: every failure of this package reaches a caller as a `PolicyError`, and the caller's only safe answer is deny.
-This file does not know how diagnostics are found or printed.
+PolicyError                 the policy cannot be used; `.diagnostics` says why, all reasons at once
+├── BundleError             a bundle is unsigned, altered, too large or not understood
+└── UnsettledClaim          a claim could be neither proved nor refuted (treated as refuted)
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
-"""The face of the package: a policy that has been compiled, tested and proved.
+"""A policy that has been compiled, tested and proved.
 
-Rules: a `Policy` object exists only if every check passed; otherwise there is a `PolicyError` with all diagnostics. It never
-changes, so reloading means making a new one and swapping a reference; sessions keep the one they were opened with, known by
-its digest.
-This file does not know the stages behind it (`checker.py`).
+Rules: a `Policy` exists only if every check passed. It never changes: reloading means making a new one and swapping a reference;
+sessions keep the one they were opened with, known by its digest.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,14 +109,6 @@ class Policy:
 
         return explain(self.ir, event, attributes)
 
-    def masked(self, event: str, attributes: Attributes) -> dict[str, Any]:
-        """The attributes as they may be logged: fields the catalog calls sensitive are hidden."""
-        capability = self.catalog.capabilities.get(event)
-        hidden = {
-            f.name for f in (*self.catalog.context.values(), *(capability.fields.values() if capability else ())) if f.sensitive
-        }
-        return {name: "***" if name in hidden else value for name, value in attributes.items()}
-
 
 class Session:
     """A policy folded for one session; facts in a request's attributes are ignored here, because they are already known."""
@@ -135,25 +124,6 @@ class Session:
     def digest(self) -> str:
         """The policy this session was opened with, for ever."""
         return self.policy.digest
-
-
-class Shadow:
-    """Two policies side by side: the current one decides, the candidate is only compared. Keeps the last differences."""
-
-    def __init__(self, current: Policy, candidate: Policy, *, keep: int = 1000) -> None:
-        self.current, self.candidate = current, candidate
-        self.asked = 0
-        self.changed = 0
-        self.differences: deque[tuple[str, dict[str, Any], Decision, Decision]] = deque(maxlen=keep)
-
-    def decide(self, event: str, attributes: Attributes) -> Decision:
-        decision = self.current.decide(event, attributes)
-        other = self.candidate.decide(event, attributes)
-        self.asked += 1
-        if decision.verdict != other.verdict:
-            self.changed += 1
-            self.differences.append((event, self.current.masked(event, attributes), decision, other))
-        return decision
 
 
 def compile_policy(

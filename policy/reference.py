@@ -1,7 +1,6 @@
 """The reference page, made from the grammar, the checks and the fixed lists: `python -m policy.reference` prints it.
 
-Rules: nothing is described here that is not defined elsewhere in the package; a test compares the page in `docs/` with this.
-This file does not know where the page is kept.
+A test compares the page in `docs/` with this.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Building blocks of generated code: `ast` nodes for statements and for the five kinds of condition.
-
-Rules: every node is made here, complete with the position that `compile` insists on; nothing is ever parsed from text.
-This file does not know rules or verdicts.
-"""
+"""`ast` nodes for generated statements and for the five kinds of condition, with the position that `compile` insists on."""
 
 from __future__ import annotations
 

@@ -3,9 +3,8 @@
 One function per event: load and check the fields it reads, then deny, ask, allow in that order, cheap comparisons first. A
 group of more than `DISPATCH_ABOVE` rules is split by a hash table on its most selective equality. Outcomes are looked up by
 an integer whose bits say which conditional obligations and rules matched, so equal outcomes are one object.
-Rules: any exception inside a generated function is a denial.
+Any exception inside a generated function is a denial; `interpreter.py` says what the result must be.
 THREAT[TM-POL-006]: generated code holds no text from a policy except as constants.
-This file does not know how policies are written; `interpreter.py` says what the result must be.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 Rules: `decide` never raises; what cannot be judged is denied. A session's fixed facts (tenant, plan, role) are folded once,
 and sessions for which all conditions on them come out alike share one set of functions.
-This file does not know how functions are made (`emitter.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Why a request got its answer: the rule that decided, every condition with its truth, and what a denied request lacks.
 
-Rules: made from the same canonical form as the compiled function but without it, evaluating every condition instead of
-stopping early. The nearest rule is the one with the fewest conditions to change.
-This file does not know how the answer is printed on a terminal.
+Made from the canonical form without the compiled function, evaluating every condition instead of stopping early.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The reference meaning of a policy, written to be read rather than to be fast.
 
-Rules: follows the canonical form literally, one rule after another, with no index and no generated code. Tests hold the
-compiled function to it; mutants and coverage use it because it can be asked about one condition at a time.
-This file does not know how the compiled function works.
+Tests hold the compiled function to it; mutants and coverage use it because it can be asked about one condition at a time.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 Rules: every mistake is reported where it stands and the rest is still checked. Lets are expanded in definition order, never
 recursively, and their expanded size is known before they are expanded.
-This file does not know statements; `lowering.py` calls it once per condition.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Constants in a policy: numbers with their units, and texts, checked against the field they are for.
 
-Rules: a constant outside what its field can hold is a mistake, reported where it stands. A bare word is a text only where no
-field, set or let has that name.
-This file does not know conditions.
+A bare word is a text only where no field, set or let has that name.
 """
 
 from __future__ import annotations

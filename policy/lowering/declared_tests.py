@@ -1,7 +1,6 @@
 """Tests as they are written to requests as they are asked.
 
-Rules: a test's values are checked like those of a condition, so a misspelt field or value is a mistake and not a denial.
-This file does not run tests (`policy_tests.py`).
+A test's values are checked like those of a condition, so a misspelt field or value is a mistake and not a denial.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Which files make up a policy: the main file, what it imports, the base it narrows, the catalog it pins.
 
-Rules: files are found only through a `Library`, by relative path below its root; nothing else of the disk is visible to a
-policy.
-THREAT[TM-POL-002]: an import cannot climb out (`..`, absolute paths, links are refused), and the number of files is bounded.
-This file does not know what statements mean.
+THREAT[TM-POL-002]: files are found only through a `Library`; an import cannot climb out (`..`, absolute paths, links are
+refused), and the number of files is bounded.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 Rules: each statement is checked on its own, so one mistake never hides another. What came out wrong is left out of the
 result, and `clean` says whether the result may be reasoned about as a whole.
-This file does not know proofs or tests; `conditions.py` does the expressions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""A lowered policy: the canonical form, its tests, and where each part of it stands in the source.
-
-Rules: places and texts are kept here, next to the canonical form and never in it.
-This file does not know how a program is made (`lowering.py`).
-"""
+"""A lowered policy: the canonical form, its tests, and where each part stands in the source, which is never in that form."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """What a statement may be about: capabilities by name, family or effects, and the fixed lists of words.
 
-Rules: an unknown word is reported with the nearest right one. Equal targets are the same tuple, so that results can be kept
-per target.
-This file does not know statements.
+Equal targets are the same tuple, so that results can be kept per target.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """The catalog: which capabilities exist, which fields they have, and of what type.
 
 A catalog is made from capability definitions (JSON Schemas) and pinned by digest in a policy's header, so a rule never
-changes its meaning because a tool did. The built-in capabilities are part of every catalog.
-Rules: every usable field has one of the kinds of `kinds.py`, and is required or has a default.
-A tool's argument never shadows a fact about the caller: where names collide the argument is called `args.NAME`. What is built in
-cannot be redefined, and no capability has a name that rules cannot be about.
-This file does not know rules.
+changes its meaning because a tool did.
+Rules: every usable field is required or has a default. A tool's argument never shadows a fact about the caller: where names
+collide the argument is called `args.NAME`. What is built in cannot be redefined.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """What a policy answers: a verdict, the rule behind it, and what the caller must do about it.
 
-Rules: decisions are immutable values. Obligations add up: every matching rule of the winning verdict contributes its rate and
-approver, limits combine by minimum, every matching hook is listed in file order. The core is pure: counting, asking and
-running happen elsewhere.
-This file does not know how rules are matched.
+Obligations add up: every matching rule of the winning verdict contributes its rate and approver, limits combine by minimum,
+every matching hook is listed in file order. Counting, asking and running happen elsewhere.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """The canonical form of a policy: resolved names, one meaning per node, fixed order.
 
 An expression is `Lit` (one field against constants, possibly negated), `All` or `Any`; negation is pushed to the leaves,
-children are flat, without duplicates and sorted. So two spellings of one condition are equal here, and `fmt` cannot change
-it.
-Rules: everything is immutable and encodes to the same bytes every time; places in the source are kept elsewhere. INVARIANT:
-depth is bounded by the lowering, and every walk here is a loop.
-This file does not know how policies are written or run.
+children are flat, without duplicates and sorted. So two spellings of one condition are equal here.
+Rules: everything encodes to the same bytes every time. INVARIANT: depth is bounded by the lowering, and every walk is a loop.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """From a tool's JSON Schema to typed fields.
 
-Rules: what cannot be decided on (fractions, lists, unions, references, values that may be null) is left out, and remembered with
-the reason, so that a rule about it can be told why. Bounds are those of whole numbers: `exclusiveMaximum: 10.5` permits 10.
+What cannot be decided on (fractions, lists, unions, references, values that may be null) is left out, with the reason, so that
+a rule about it can be told why. Bounds are those of whole numbers: `exclusiveMaximum: 10.5` permits 10.
 THREAT[TM-POL-001]: schemas come from outside; they are walked with an explicit list, and everything is bounded.
-This file does not know capabilities.
 """
 
 from __future__ import annotations

@@ -8,9 +8,7 @@ A kind's `shape` says how conditions are written about it, how generated code ch
     text     any text, compared as a whole      ==, in
     tree     a text of labels in normal form    ==, in, and everything below a constant
 
-Rules: a row holds everything about its kind; no other file spells out a kind's name where a column of the table serves.
-Numbers are in the smallest unit of their kind (bytes, milliseconds).
-This file does not know who has which fields.
+No other file spells out a kind's name where a column serves. Numbers are in the smallest unit of their kind.
 """
 
 from __future__ import annotations

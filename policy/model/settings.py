@@ -1,8 +1,4 @@
-"""The limits, rate scopes, executors and failure choices a policy may name.
-
-Rules: fixed lists; each entry says what it means, and the reference page is made from them.
-This file does not know who enforces them.
-"""
+"""The limits, rate scopes, executors and failure choices a policy may name; the reference page is made from them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""What a policy promises as a whole: its `prove` claims, the base it narrows, limits, secrets and tests.
+"""What a policy promises as a whole: its `prove` claims, limits and secrets.
 
-Rules: each promise becomes one condition that must have no solution; a solution is shown as a concrete request, after the
-compiled function has confirmed it. What cannot be settled is reported as failed.
-This file does not know how conditions are solved.
+Each promise becomes one condition that must have no solution; a solution is shown as a concrete request, after the compiled
+function has confirmed it. What cannot be settled is reported as failed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """`narrows`: nothing is permitted here that the base refuses, with no weaker obligation and no higher limit.
 
-Rules: the comparison is that of `strictness.py`, between meanings and not texts. A capability the base's catalog does not know
-is refused by the base.
-This file does not know how conditions are solved.
+A capability the base's catalog does not know is refused by the base.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """A policy's own tests: running them, what they reach, and which mistakes they would miss.
 
-Rules: a test passes only on the verdict it names (`auto` is an ask approved by rule). A test that leaves out a field the
-decision reads is a mistake, not a denial. Coverage counts a rule as tested when some request matches it and, if it has a
-condition, another of its capability does not; a mutant is the policy with one condition, of a rule or of its `auto`, flipped.
-This file does not know how results are printed.
+A test passes only on the verdict it names (`auto` is an ask approved by rule); one that leaves out a field the decision reads is
+a mistake, not a denial. Coverage counts a rule as tested when some request matches it and, if it has a condition, another of its
+capability does not; a mutant is the policy with one condition, of a rule or of its `auto`, flipped.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What can be said about single rules and pairs of rules: never true, never decisive, half in each other's way.
+"""Single rules and pairs of rules: never true, never decisive, half in each other's way.
 
-Rules: works capability by capability on cell sets; rules are compared only when their boxes overlap, found through an index
-on the field that tells most of them apart. A rule about several capabilities is dead only if it is dead for all of them.
-This file does not know claims and tests (`claims.py`).
+Works capability by capability on cell sets; rules are compared only when their boxes overlap, found through an index on the
+field that tells most of them apart. A rule about several capabilities is dead only if it is dead for all of them.
 """
 
 from __future__ import annotations

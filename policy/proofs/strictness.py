@@ -5,10 +5,8 @@ is no weaker, each approval is by the same approver and lapses no later, a perso
 tight, each limit as low, and each hook runs the same program and fails no more openly.
 `is_as_strict` says so of two decisions. `find_weaknesses` says so of two policies: each condition it gives holds exactly where
 one part of the relation fails, and where none can hold, the new policy is as strict for every request.
-Rules: a rate is one counter for each capability. What one counter of the old policy counts must be counted together in the new
-one: by one counter that is as tight, or by several whose counts together are no higher. Rules kept word for word cancel before
-anything is solved.
-This file does not solve conditions, and does not know who asks (`narrowing.py`, `tools/diff.py`).
+A rate is one counter for each capability: what one counter of the old policy counts must be counted together in the new one, by
+one counter that is as tight, or by several whose counts together are no higher.
 """
 
 from __future__ import annotations

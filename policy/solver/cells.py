@@ -4,8 +4,7 @@ Numbers are cut at the bounds that conditions mention. Enums and names give one 
 Paths and hosts (labels reversed) form a tree of the constants mentioned; numbering it in depth-first order makes "under P"
 one run of consecutive cells. So a condition on a field is a set of cells, written as the bits of an integer, and every
 question about rules becomes arithmetic on such sets. This is exact because each condition compares one field with constants.
-Rules: every cell has a concrete value, its witness; a cell without one does not exist.
-This file does not know rules or verdicts.
+Every cell has a concrete value, its witness.
 """
 
 from __future__ import annotations

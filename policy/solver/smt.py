@@ -1,14 +1,13 @@
-"""The last proof method: the same question put to z3, over integers only.
+"""The last proof method: the same question put to z3, over integers only. Needs the optional extra `prove`.
 
 Numbers stand for themselves. Enums, names, paths and hosts stand for their cell, whose depth-first numbering makes `under P`
 a pair of bounds; z3's own strings are never used, because they answer `unknown`.
 Rules: a resource limit instead of a time limit, so that answers repeat; `unknown` is an exception.
-Importing this file needs the optional extra `prove`.
 """
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import z3
 
@@ -55,20 +54,11 @@ def encode(expr: ir.Expr, universe: Universe, names: dict[str, Any]) -> Any:
 
 def domain(variable: Any, cells: Cells) -> Any:
     """The values a field's integer may take."""
-    if _numeric(cells):
+    if cells.field.type.is_number:
         return z3.And(variable >= cells.field.low, variable <= cells.field.high)
     missing = [variable != i for i in range(len(cells.witnesses)) if not cells.full >> i & 1]
     return z3.And(variable >= 0, variable < len(cells.witnesses), *missing)
 
 
-def find_number(cells: Cells, value: Scalar) -> int:
-    """The integer that stands for a concrete value."""
-    return cast(int, value) if _numeric(cells) else cells.find_cell(value)
-
-
 def _cell(cells: Cells, number: int) -> int:
-    return cells.find_cell(number) if _numeric(cells) else number
-
-
-def _numeric(cells: Cells) -> bool:
-    return cells.field.type.is_number
+    return cells.find_cell(number) if cells.field.type.is_number else number

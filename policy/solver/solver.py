@@ -1,9 +1,7 @@
 """Can a condition hold? If so, for which request?
 
-Three methods, tried in this order: box inclusion (all conjuncts intersect to a box, no choice to make); enumeration of the
-choices, cell set by cell set, to `MAX_NODES`; then z3 over integers (`smt.py`, an optional extra). Each is exact.
-Rules: not knowing is an exception, never an answer.
-This file does not know rules or verdicts.
+Three exact methods, in this order: box inclusion (all conjuncts intersect to a box, no choice to make); enumeration of the
+choices, cell set by cell set, to `MAX_NODES`; then z3 (`smt.py`). Not knowing is an exception, never an answer.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """One layout for every policy.
 
-Works on tokens, so comments stay where they were and nothing but white space can change; the result is compared token by
-token with the input before it is returned. Formatting twice gives the same as formatting once: line breaks depend on tokens
-and widths only, and of the author's own layout only blank lines between statements are kept (at most one).
-Rules: a text with syntax errors is not formatted.
-This file does not know what statements mean.
+Works on tokens, so comments stay where they were; the result is compared token by token with the input before it is returned.
+Formatting twice gives the same as formatting once: line breaks depend on tokens and widths only, and of the author's own layout
+only blank lines between statements are kept (at most one). A text with syntax errors is not formatted.
 """
 
 from __future__ import annotations

@@ -4,13 +4,12 @@ A well-formed text is parsed in one go by Lark's LALR engine, which builds the t
 fails, the text is cut at statement keywords that stand first on a line or after a brace, and each piece is parsed alone: a
 mistake spoils its own statement only, and three mistakes give three reports.
 THREAT[TM-POL-001]: the text is untrusted. Size, nesting and the number of reports are bounded; terminals cannot backtrack.
-This file does not know what names mean.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
 from typing import Any, cast
@@ -75,7 +74,7 @@ def parse(source: Source, findings: Findings) -> s.File:
         findings.add("HP004", f"invisible character U+{ord(bad.group()):04X}", Span(source, bad.start(), bad.end()), hint)
         return s.File(None, ())
     try:
-        tree = _parse_whole(source.text)
+        tree = cast(s.File, engine().parse(source.text, start="file"))
     except UnexpectedInput as error:
         before = findings.errors
         tree = _parse_pieces(source, findings)
@@ -84,54 +83,6 @@ def parse(source: Source, findings: Findings) -> s.File:
             at = error.pos_in_stream or 0
             findings.add("HP001", "the text does not fit together here", Span(source, at, min(at + 1, len(source.text))))
     return _bound_depth(tree, source, findings)
-
-
-class _Misfit(UnexpectedInput):
-    """No token fits at a place."""
-
-    def __init__(self, at: int) -> None:
-        super().__init__(f"nothing fits at {at}")
-        self.pos_in_stream = at  # type: ignore[assignment]  # Lark's annotation says it is always None
-
-
-def _parse_whole(text: str) -> s.File:
-    """The fast way for a text without mistakes: Lark's tables and terminals, one regular expression per parser state.
-
-    Each match skips white space and comments and reads one token. Raises UnexpectedInput at the first mistake, without a good
-    description of it: `_parse_pieces` will find it again.
-    """
-    state = engine().parse_interactive("", start="file").parser_state
-    stack, states, feed = state.state_stack, state.parse_conf.states, state.feed_token
-    at = 0
-    while True:
-        scanner = _SCANNERS.get(stack[-1]) or _scanner(stack[-1], states[stack[-1]])
-        match = scanner.match(text, at)
-        kind = match.lastgroup if match is not None else None
-        if match is None or kind is None:
-            break
-        feed(Token(kind, match.group(kind), match.start(kind)))
-        at = match.end()
-    skipped = _SKIPPED.match(text, at)
-    at = skipped.end() if skipped else at
-    if at < len(text):
-        raise _Misfit(at)
-    return cast(s.File, feed(Token("$END", "", at), True))
-
-
-_SCANNERS: dict[Any, re.Pattern[str]] = {}
-# Atomic: a comment is skipped whole or not at all. Otherwise a failed match would be tried again with a shorter comment, and the
-# rest of the comment would be read as code.
-_SKIPPED = re.compile(r"(?>(?:[ \t\r\n]+|#[^\n]*)*)")
-
-
-def _scanner(state: Any, accepted: Collection[str]) -> re.Pattern[str]:
-    """What can come next in a parser state, in Lark's own order of preference."""
-    terminals = [terminal for terminal in engine().terminals if terminal.name in accepted]
-    terminals.sort(key=lambda t: (-t.priority, -t.pattern.max_width, -len(t.pattern.value), t.name))
-    choices = "|".join(f"(?P<{terminal.name}>{terminal.pattern.to_regexp()})" for terminal in terminals)
-    found = re.compile(f"{_SKIPPED.pattern}(?:{choices})" if choices else "(?!)")
-    _SCANNERS[state] = found
-    return found
 
 
 def _parse_pieces(source: Source, findings: Findings) -> s.File:

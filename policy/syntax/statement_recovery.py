@@ -1,8 +1,7 @@
 """Where statements begin: a text that does not parse is cut here into pieces that should each be one statement.
 
-Rules: one pass, linear in the text. A statement begins at its keyword, or at a word that can only be a misspelt one, first on
-a line or after a brace; a scope's `scope … {` and its `}` are pieces of their own.
-This file does not know the grammar; `parser.py` parses each piece.
+One pass, linear in the text. A statement begins at its keyword, or at a word that can only be a misspelt one, first on a line or
+after a brace; a scope's `scope … {` and its `}` are pieces of their own.
 """
 
 from __future__ import annotations

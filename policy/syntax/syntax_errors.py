@@ -1,8 +1,4 @@
-"""Mistakes of grammar in plain words: what stands there, what could, and what was probably meant.
-
-Rules: one finding per piece of text; a hint names the nearest word, the right spelling of a habit from another language, or what
-is expected. This file does not know how the text was parsed.
-"""
+"""Mistakes of grammar in plain words: what stands there, what could, and what was probably meant. One finding per piece."""
 
 from __future__ import annotations
 

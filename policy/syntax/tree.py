@@ -1,8 +1,7 @@
 """The syntax tree: what was written, with places, before anything is looked up.
 
-Rules: nodes are immutable once the parser has returned; leaves are tokens, which know their offsets. `Joined` is flat, and
-`depth` counts the nesting, so that later stages may rely on the parser's bound.
-This file does not know what names mean.
+Leaves are tokens, which know their offsets. `Joined` is flat, and `depth` counts the nesting, so that later stages may rely on
+the parser's bound.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """From reductions to the syntax tree: one entry per rule or alias of `grammar.lark`.
 
-Rules: called by the LALR engine while it parses, innermost first, so nothing here recurses. An absent `[...]` arrives as None.
-This file does not know how errors are handled (`parser.py`).
+Called by the LALR engine while it parses, innermost first, so nothing here recurses. An absent `[...]` arrives as None.
 """
 
 from __future__ import annotations

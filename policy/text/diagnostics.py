@@ -1,8 +1,7 @@
 """Findings about a policy, and the table of everything the compiler can say.
 
-Rules: a code, once published, keeps its meaning; each code appears once in `CHECKS`, and the reference page and the tests are
-made from that table. A finding states what is wrong in plain words and, where there is one, the fix as a hint.
-This file does not know how findings are printed (`render.py`).
+A code, once published, keeps its meaning; the reference page and the tests are made from `CHECKS`. A finding states what is wrong
+in plain words and, where there is one, the fix as a hint.
 """
 
 from __future__ import annotations

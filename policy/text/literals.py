@@ -1,8 +1,7 @@
 """Constants of the language: units, hosts and paths in normal form.
 
-Rules: total functions that return None (or a code of the check that failed) instead of raising. The one place where `policy`
-decides whether a host or a path is well formed; the compiled function and the reference interpreter both ask here.
-This file does not know fields or rules.
+The one place where `policy` decides whether a host or a path is well formed: total functions that return None (or a code of the
+check that failed) instead of raising.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Findings for people and for tools: text with the source line and a caret, JSON, and SARIF 2.1.0.
+"""Findings as text with the source line and a caret, JSON, and SARIF 2.1.0.
 
-Rules: the same findings in every form; colour only when asked for. Source text is shown with control characters made visible,
-so a policy cannot write to the reader's terminal.
-This file does not know where findings come from.
+Source text is shown with control characters made visible, so a policy cannot write to the reader's terminal.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Source texts and places in them.
-
-Rules: a place is a pair of character offsets; lines and columns (1-based) are computed on demand.
-This file does not know the language.
-"""
+"""Source texts and places in them: pairs of character offsets. Lines and columns (1-based) are computed on demand."""
 
 from __future__ import annotations
 

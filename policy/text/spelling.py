@@ -1,8 +1,4 @@
-"""Names that look like other names: the nearest right one for a hint, and pairs a reader could confuse.
-
-Rules: pure functions over short strings; work is bounded by capping lengths.
-This file does not know which names exist.
-"""
+"""Names that look like other names: the nearest right one for a hint, and pairs a reader could confuse. Work is bounded."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 Rules: each action has the name of its command and returns an exit status: 0 when all is well, 1 when the policy or the change
 is refused, 2 when the command could not be carried out. Results go to standard output, complaints to standard error, colour only
 to a terminal.
-This file holds no logic of the language; each action calls one function of the package.
 """
 
 from __future__ import annotations

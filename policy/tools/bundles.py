@@ -1,14 +1,14 @@
 """Policies in transport: one signed file with the canonical form, its sources, its catalog and what was proved.
 
-Rules: nothing in a bundle is believed, or even parsed, before its signature by a trusted Ed25519 key has been verified; an
-unsigned or altered bundle does not load. INVARIANT: only a policy that passed every check can be bundled.
-This file does not know where bundles and keys are kept.
+Rules: nothing in a bundle is believed, or even parsed, before its signature by a trusted Ed25519 key has been verified.
+INVARIANT: only a policy that passed every check can be bundled.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import msgspec
 from cryptography.exceptions import InvalidSignature
@@ -29,6 +29,7 @@ from policy.policies import Policy
 
 FORMAT = "hatchway-policy-bundle/1"
 MAX_BUNDLE_BYTES = 64 * 1024 * 1024
+K = TypeVar("K", Ed25519PrivateKey, Ed25519PublicKey)
 
 
 class Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -140,20 +141,18 @@ def new_key() -> tuple[bytes, bytes]:
 
 
 def read_private_key(pem: bytes) -> Ed25519PrivateKey:
-    try:
-        key = load_pem_private_key(pem, None)
-    except (ValueError, TypeError) as error:
-        raise BundleError(f"not a private key: {error}") from error
-    if not isinstance(key, Ed25519PrivateKey):
-        raise BundleError("not an Ed25519 key")
-    return key
+    return _read_key(lambda: load_pem_private_key(pem, None), "private", Ed25519PrivateKey)
 
 
 def read_public_key(pem: bytes) -> Ed25519PublicKey:
+    return _read_key(lambda: load_pem_public_key(pem), "public", Ed25519PublicKey)
+
+
+def _read_key(load: Callable[[], object], what: str, kind: type[K]) -> K:
     try:
-        key = load_pem_public_key(pem)
+        key = load()
     except (ValueError, TypeError) as error:
-        raise BundleError(f"not a public key: {error}") from error
-    if not isinstance(key, Ed25519PublicKey):
+        raise BundleError(f"not a {what} key: {error}") from error
+    if not isinstance(key, kind):
         raise BundleError("not an Ed25519 key")
     return key

@@ -1,7 +1,4 @@
-"""The command line for policy authors: `hatchway policy …`, also `python -m policy …`.
-
-Rules: only names, options and help stand here; what a command does is in `actions.py`. All share their exit statuses.
-"""
+"""The command line for policy authors: `hatchway policy …`, also `python -m policy …`. What a command does is in `actions.py`."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 A class is a pair of deciding rules (before, after), one obligation present on one side only, one that became weaker, or another
 order of hooks. Each request shown was put to both compiled policies.
-Rules: a change loosens when the new answer is not as strict as the old one (`proofs/strictness.py`), whatever the verdicts.
-This file does not know how conditions are solved.
+A change loosens when the new answer is not as strict as the old one (`proofs/strictness.py`), whatever the verdicts.
 """
 
 from __future__ import annotations

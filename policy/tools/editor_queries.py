@@ -1,8 +1,7 @@
-"""What an editor wants to know at a place in a text: meaning, continuations, definitions, uses.
+"""What an editor wants to know at a place in a text: meaning, continuations, definitions, uses. Offsets are characters.
 
-Rules: pure functions over a text that is usually half-written, so they look at words rather than at a syntax tree, and give
-less instead of failing. Only a rename, which must be right everywhere, wants a text that can be read. Offsets are characters.
-This file does not know the editor's protocol (`lsp.py`).
+The text is usually half-written, so these look at words rather than at a syntax tree, and give less instead of failing. Only a
+rename, which must be right everywhere, wants a text that can be read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The language server: diagnostics as you type, hover, completion, definition, rename, formatting.
-
-Rules: a thin layer over `checker`, `editor_queries` and `formatter`; positions are translated here and nowhere else.
-Importing this file needs the optional extra `lsp` (pygls).
-"""
+"""The language server: diagnostics as you type, hover, completion, definition, rename, formatting. Needs the extra `lsp`."""
 
 from __future__ import annotations
 

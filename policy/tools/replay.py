@@ -1,8 +1,7 @@
 """Recorded decisions against a new policy: what would have been answered differently.
 
-A record is one JSON object per line: `event`, `attributes`, `verdict`, and optionally `rule`.
-Rules: every line is judged or refused with its number; nothing is skipped in silence.
-This file does not know where records come from.
+A record is one JSON object per line: `event`, `attributes`, `verdict`, and optionally `rule`. Every line is judged or refused
+with its number; nothing is skipped in silence.
 """
 
 from __future__ import annotations

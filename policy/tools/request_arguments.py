@@ -1,7 +1,6 @@
 """A request from the command line: `CAPABILITY FIELD=VALUE …`, in the units of the language.
 
-Rules: a name that does not exist is refused with the nearest one, never ignored: an answer to another question misleads.
-This file does not know policies.
+A name that does not exist is refused with the nearest one: an answer to another question misleads.
 """
 
 from __future__ import annotations

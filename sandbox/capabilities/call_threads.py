@@ -1,16 +1,14 @@
 """Threads that run capabilities, so that a function that does not end cannot hold its caller past a deadline.
 
-How: a call takes an idle thread (or starts one), gives it a job and waits. Two semaphores are the whole hand-over, because a
-call must cost microseconds; they are the C library's and are called without the interpreter lock, because a thread that is woken
+A call takes an idle thread (or starts one), gives it a job and waits. Two semaphores are the whole hand-over, because a call
+must cost microseconds; they are the C library's and are called without the interpreter lock, because a thread that is woken
 while its waker holds that lock only goes back to sleep. Waking a thread on an idle processor takes several times as long as the
-rest of a call: while that happens, both threads are bound to the caller's processor as long as they wait, and only then
-(`_Placement`). A job that ends within two milliseconds is waited for by its semaphore; a longer one through the run, which also
-ends the wait at a deadline or a cancel. A function that is abandoned keeps its thread until it ends; its coroutine is cancelled.
-Coroutines run on an event loop of the thread, or on the loop their capability was registered with.
+rest of a call: then both threads are bound to the caller's processor while they wait (`_Placement`). A job that ends within two
+milliseconds is waited for by its semaphore; a longer one through the run, which also ends the wait at a deadline or a cancel. A
+function that is abandoned keeps its thread until it ends; its coroutine is cancelled.
 
 Rules: the caller's context variables are passed on. A function never runs bound, so nothing that it starts is. Threads are
 daemons: a function that never ends does not keep the process.
-Does not know: capabilities, limits other than time.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What a capability declares about itself, checked before anybody relies on it.
+"""What a capability declares about itself, checked before anything relies on it.
 
-Rules: a declaration that is not understood is refused where it is made (INVALID_ARGUMENT), never read as the mildest one.
-THREAT[TM-APPR-SHAPE]: an approval policy has one of the contract's three shapes and no other; a misspelt one would
-otherwise be found out only when a call went through that an approver wanted to see first. Does not know: schemas
-(`sandbox.capabilities.schemas`), calls.
+A declaration that is not understood is refused where it is made (INVALID_ARGUMENT), never read as the mildest one.
+THREAT[TM-APPR-SHAPE]: a misspelt approval policy would otherwise be found out only when a call went through that an approver
+wanted to see first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Idempotency keys: a call that must not happen twice is answered from memory when it is made again.
 
-Rules: a key belongs to one capability and one request. The same key with another request is refused; while the first call is
-under way, so is a second one. Only answers are kept, not failures: a call that failed may be tried again. How many answers, how
-many bytes and for how long is bounded; the oldest are forgotten first. Any thread may ask.
+A key belongs to one capability and one request; with another request, or while the first call is under way, it is refused. Only
+answers are kept, not failures: a call that failed may be tried again. What is kept is bounded; the oldest are forgotten first.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Plain JSON: whether a value means the same to a program as to its sender.
 
-Purpose: the encoder writes NaN and Infinity as null, bytes as base64, and keys that are numbers as texts, without a word. What
-programs are given is therefore looked through, as what they give is by their own interpreter.
-
-Rules: None, booleans, whole numbers, finite floats, texts, lists, and mappings whose keys are texts. What the encoder turns into
-these (a dataclass, a struct, a date) counts as what it becomes. A value is looked at after it was encoded: then it is no
-larger than it may be, and has no cycle. Most are small and cost next to nothing; long lists are looked at in C.
+The encoder writes NaN and Infinity as null, bytes as base64, and keys that are numbers as texts, without a word. What programs
+are given is therefore looked through: None, booleans, whole numbers, finite floats, texts, lists, and mappings whose keys are
+texts. What the encoder turns into these (a dataclass, a struct, a date) counts as what it becomes. A value is looked at after it
+was encoded: then it is no larger than it may be, and has no cycle.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
 """Admission: how many calls of one capability are under way, and how many were begun within the last minute.
 
-Rules: a call is counted from its start to its real end: a function that was left behind at its deadline still takes its place.
-The rate counts calls begun in the last 60 seconds and calls still under way, however old. A full place is waited for; a rate
-that is used up is refused at once, with the time after which to come again. One object per capability, shared by all sessions
-and forks that use its registry; any thread may ask.
+A call is counted from its start to its real end: a function that was abandoned at its deadline still takes its place. The rate
+counts calls begun in the last 60 seconds and calls still under way, however old. A full place is waited for; a rate that is used
+up is refused at once, with the time after which to come again.
 
 `Window` and `Bucket` count for the gateway: calls that a policy limits, requests of a tenant. Time is given by the owner and is
-monotonic: setting a clock revives nothing. Neither takes a lock. A window is cut into slices; an event is counted in its slice,
-and events in every slice that the window touches count. So no more than the cap fall into any window, and up to a slice's worth
-fewer may; it takes the same memory at any rate. `Admission` keeps its own record of calls instead, because it counts calls that
-are still under way, however old.
+monotonic. Neither takes a lock. A window is cut into slices; events in every slice that the window touches count. So no more
+than the cap fall into any window, and up to a slice's worth fewer may; it takes the same memory at any rate.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Capabilities: named host functions a guest may call.
 
-Purpose: the registry with the contract's rules, and one function, `Calls.call`, that shows the whole way of a call: count, look
-up, check sizes and schema, find a place (rate, concurrency), run with a timeout, check the answer, record with digests.
+`Calls.call` shows the whole way of a call: count, look up, check sizes and schema, find a place (rate, concurrency), run with a
+timeout, check the answer, record with digests.
 
 Rules: a failure of a capability is an answer to the guest, never an exception out of here; only `Stop` passes (a limit, a
-cancel, a wait for an approval). Digests are lowercase hex SHA3-256 of compact JSON with sorted keys. What a capability declares
-is enforced here, so that a library and a service have the same. Does not know: policy, approvals (those stand above, by wrapping
-`function`).
+cancel, a wait for an approval). Digests are lowercase hex SHA3-256 of compact JSON with sorted keys. Policy and approvals stand
+above, by wrapping `function`.
 """
 
 from __future__ import annotations

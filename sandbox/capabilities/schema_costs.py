@@ -5,8 +5,7 @@ or below it (`properties`, `items`, …). Without cycles the work at one place i
 a cycle, work doubles at every level of the value if one node leads back into its cycle twice for the same place: that is
 refused. Recursive lists and trees lead back once and pass; so does `anyOf` of a reference and null.
 
-Rules: only references within the schema by JSON pointer (`#`, `#/$defs/x`) and anchors are followed; all others are left to the
-compiler, which refuses what it does not know. No recursion: the schema may be a stranger's.
+Only references within the schema (`#`, `#/$defs/x`, anchors) are followed; the compiler refuses all others. No recursion.
 """
 
 from __future__ import annotations

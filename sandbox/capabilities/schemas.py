@@ -7,10 +7,8 @@ How arguments meet an input schema:
 - Any other schema describes the list of positional arguments. The two that say nothing, `{}` and the contract's default
   `{"type": "array"}`, let keyword arguments through; under any other, keyword arguments are refused, for nothing describes them.
 
-Rules: a schema is compiled once, when it is registered, and one that cannot be is refused then. The library is imported
-only when there is something to check: it costs 30 ms. Patterns run in linear time (no look-around, no back-references); a
-`$ref` leads nowhere outside of its schema; one that would take exponential time is refused
-(`sandbox.capabilities.schema_costs`). `format` is not checked.
+Rules: a schema is compiled once, when it is registered, and one that cannot be is refused then. Patterns run in linear time (no
+look-around, no back-references); a `$ref` leads nowhere outside of its schema. `format` is not checked.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """A child process that answers one request at a time, and is killed when it overruns its time or is no longer wanted.
 
-How: the child imports the function named "module:function", limits itself, says hello and answers: a length and bytes each way,
-on pipes. It is started when it is first needed, and again after it was killed. `ask_fork` does the same with a fork, for a
-process that may start no program.
-
-Rules: a request that kills the child costs that request alone. What waits is asked every ten milliseconds whether it still does
-(`Check`). Standard library only. Does not know: what is asked.
+The child imports the function named "module:function", limits itself, says hello and answers: a length and bytes each way, on
+pipes. It is started when it is first needed, and again after it was killed. `ask_fork` does the same with a fork, for a process
+that may start no program. What waits is asked every ten milliseconds whether it still does (`Check`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Landlock: which files, ports and processes a process can reach, as the kernel holds it to it and to all its children.
 
 Rules: a ruleset handles every access to files; what is not granted is denied. Directories are given by descriptors, so no name is
-looked up twice. Nothing grants making device files. Standard library only. Raw system calls: the numbers are the same on all
-architectures. Does not know: which process may reach what.
+looked up twice. Nothing grants making device files.
 """
 
 from __future__ import annotations

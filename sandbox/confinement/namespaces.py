@@ -7,8 +7,7 @@ Then it becomes the one user (`become`), and its first child, which is process 1
 
 Rules: INVARIANT: nothing of the machine is in the root but what was taken. A directory that is given by a descriptor is taken
 only if its path still leads to the same one. Raises OSError where the kernel does not let us; there is no lesser form. One
-thread. Raw system calls have the same numbers on all architectures. Standard library only. Does not know: what a process needs
-to see.
+thread.
 """
 
 from __future__ import annotations

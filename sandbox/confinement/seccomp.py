@@ -1,11 +1,8 @@
 """Seccomp: which system calls a process may still make, as rules that are data.
 
-Purpose: a `Filter` is assembled into a BPF program that the kernel runs at every system call. A filter with `otherwise=EPERM`
-is an allow-list, one with `otherwise=ALLOW` a deny-list.
-
-Rules: INVARIANT: arguments are compared by value, never by what a pointer points to. A filter is for the kinds of machines it
-names (`is_known`); a call that such a machine does not have has no rule there. Standard library only. Does not know: which
-process needs which calls.
+A `Filter` is assembled into a BPF program that the kernel runs at every system call. With `otherwise=EPERM` it is an allow-list,
+with `otherwise=ALLOW` a deny-list. A filter is for the kinds of machines it names (`is_known`); a call that such a machine does
+not have has no rule there. INVARIANT: arguments are compared by value, never by what a pointer points to.
 """
 
 from __future__ import annotations

@@ -1,16 +1,12 @@
 """CBOR, the part of it we write: deterministic encoding (RFC 8949, 4.2), and one decoder for it and for what clients write.
 
-Purpose: everything that is stored or shipped is written with `encode` and read with `decode`. There are integers, byte and text
-strings, arrays, maps, true, false and null. What clients send is read with `decode(…, lenient=True)`: there, numbers may be
-longer than they need to be, map keys are texts in any order, and there are finite floats and integers as large as JSON may say
-(tags 2 and 3).
+There are integers, byte and text strings, arrays, maps, true, false and null. What clients send is read with
+`decode(…, lenient=True)`: there, numbers may be longer than they need to be, map keys are texts in any order, and there are
+finite floats and integers as large as JSON may say (tags 2 and 3). Otherwise every value has exactly one encoding.
 
-Rules: THREAT[TM-SNAP-BOMB]: the decoder takes one pass over the bytes, without recursion, and allocates nothing that the bytes it
-has seen do not pay for. Other tags, indefinite lengths, repeated keys, depth and item counts over their caps, and bytes after the
-end are always refused; unless it is lenient, so are tags, floats, integers longer than they need to be and unsorted keys: then
-every value has exactly one encoding.
-
-Does not know: what the values mean.
+THREAT[TM-SNAP-BOMB]: the decoder takes one pass over the bytes, without recursion, and allocates nothing that the bytes it has
+seen do not pay for. Other tags, indefinite lengths, repeated keys, depth and item counts over their caps, and bytes after the
+end are always refused.
 """
 
 from __future__ import annotations

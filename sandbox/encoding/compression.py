@@ -1,7 +1,7 @@
 """Frames: data compressed with zstd, a few megabytes at a time, on two threads.
 
-Rules: THREAT[TM-SNAP-BOMB]: the caller knows the size of all from elsewhere; frames that say otherwise are not opened,
-and none gives more than it says. Does not know what the data is.
+THREAT[TM-SNAP-BOMB]: the caller knows the size of all from elsewhere; frames that say otherwise are not opened, and none gives
+more than it says.
 """
 
 from __future__ import annotations

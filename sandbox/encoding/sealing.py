@@ -1,7 +1,4 @@
-"""Seals: COSE_Encrypt0 (RFC 9052) with AES-256-GCM, bound to a tenant, a key and a purpose.
-
-Purpose: whatever leaves the process (snapshots, recordings, pages of a history) is encrypted and authenticated; only an opened
-seal is parsed.
+"""Seals: COSE_Encrypt0 (RFC 9052) with AES-256-GCM, bound to a tenant, a key and a purpose. For whatever leaves the process.
 
 How: each tenant has a key of its own, derived from the key id's master key (HKDF-SHA-256), and the tenant and purpose are
 authenticated as external data as well; so another tenant's seal fails like a damaged one. The key id stands in the protected
@@ -10,8 +7,6 @@ header. Rotation: the ring's last key seals, all its keys open.
 Rules: THREAT[TM-SNAP-FORGE] THREAT[TM-SNAP-TENANT]: nothing but the fixed frame of a seal is read before it has been
 authenticated. Every failure is the contract's SNAPSHOT_CORRUPT, and tells nothing about which check failed but a missing key.
 INVARIANT: a nonce is 96 random bits, never reused for other data.
-
-Does not know: what is inside.
 """
 
 from __future__ import annotations

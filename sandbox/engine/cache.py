@@ -1,14 +1,11 @@
 """The cache of compiled code and frozen memory: one private directory, every file sealed.
 
-Purpose: native code is loaded by mapping a file, and a wrong byte in it is a wrong instruction in our process. So a file is
-used only if its seal holds: a MAC under a key that is stored next to it, readable by its owner alone.
+Native code is loaded by mapping a file, and a wrong byte in it is a wrong instruction in our process. So a file is used only if
+its seal holds: a MAC under a key that is stored next to it, readable by its owner alone. The seal covers the file's SHA-256
+*and* its identity (device, inode, size, both times). As long as the identity is unchanged the contents are not read again, which
+keeps a cold start under a quarter of a second; a write to the file changes its ctime, and then the whole file is hashed.
 
-The seal covers the file's SHA-256 *and* its identity (device, inode, size, both times). As long as the identity is unchanged
-the contents are not read again, which keeps a cold start under a quarter of a second; a write to the file changes its
-ctime, and then the whole file is hashed. `verify` always hashes.
-
-Rules: files appear by rename, whole or not at all. Building something twice is waste, not harm: `building` is a lock between
-processes. Does not know: what is in the files.
+Files appear by rename, whole or not at all. Building something twice is waste, not harm: `building` is a lock between processes.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Limits in force: the account of one run, and the clock that ends it.
 
-Purpose: `check` refuses limits this engine cannot hold to (`sandbox.limits` has the table), `Run` keeps the account of one run
-(time, output, calls) and stops the guest when an account is find_overrun, `Ticker` advances wasmtime's epochs so that a computing
-guest asks its `Run` every ten milliseconds, and when the first of its clocks may have run out.
+`Run` keeps the account of one run (time, output, calls) and stops the guest when it is overrun; `Ticker` advances wasmtime's
+epochs so that a computing guest asks its `Run` every ten milliseconds, and when the first of its clocks may have run out.
 
-Rules: a limit that ends a run raises `Stop`; it is raised on the guest's own thread, out of a host function or an epoch check.
-The wall clock is monotonic; `cpu_ms` is the CPU clock of the guest's thread. Memory and stack are limited by the engine
-(`sandbox.guests.guest`), files by the filesystem's quotas. One place: no other file compares a clock with a limit.
+Rules: a limit that ends a run raises `Stop` on the guest's own thread, out of a host function or an epoch check. The wall clock
+is monotonic; `cpu_ms` is the CPU clock of the guest's thread. Memory and stack are limited by the engine
+(`sandbox.guests.guest`), files by the filesystem's quotas. No other file compares a clock with a limit.
 """
 
 from __future__ import annotations

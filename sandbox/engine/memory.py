@@ -1,17 +1,12 @@
 """Raw memory: the only file that touches a guest's linear memory by address.
 
-Purpose: bounds-checked access for host functions (`GuestMemory`), copy-on-write mapping of a frozen image over an instance's
-memory (`map_image`), and finding the pages a guest has written since it was mapped (`DirtyPages`).
+How pages are found that a guest has written: a mapped image is file-backed, so a page that is present and not file-backed was
+written. The PAGEMAP_SCAN ioctl lists them in microseconds; where userfaultfd's asynchronous write protection is available too,
+the same call lists only those written since the call before, so that a checkpoint of a warm session copies a few dozen pages.
+Older kernels read /proc/self/pagemap, and where even that is missing memory is compared with the image: slower, same answer.
 
-How pages are found: a mapped image is file-backed, so a page that is present and not file-backed was written. The PAGEMAP_SCAN
-ioctl lists them in microseconds; where userfaultfd's asynchronous write protection is available too, the same call lists only
-those written since the call before, so that a checkpoint of a warm session copies a few dozen pages. Older kernels read
-/proc/self/pagemap, and where even that is missing memory is compared with the image: slower, same answer.
-
-Rules: INVARIANT: linear memory never moves (4 GiB are reserved), so its base address is kept; every access checks bounds
-against a size that only grows. INVARIANT: a `GuestMemory` holds its instance, because a view of a freed store is a segfault.
-
-Does not know: what the bytes mean.
+INVARIANT: linear memory never moves (4 GiB are reserved), so its base address is kept; every access checks bounds against a size
+that only grows. INVARIANT: a `GuestMemory` holds its instance, because a view of a freed store is a segfault.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Reading ahead: what compiled code needs when a run is ended, before one is.
 
-Why: an engine that stops a guest walks its stack, and looks every frame up in tables that stand behind the code in the same file.
+An engine that stops a guest walks its stack, and looks every frame up in tables that stand behind the code in the same file.
 Nothing else touches them, so the first run that was cancelled waited for the disk: all of the twenty milliseconds it may take.
-
-Does not know: what the tables hold. Files that are not what it expects are left alone.
+Files that are not what is expected are left alone.
 """
 
 from __future__ import annotations

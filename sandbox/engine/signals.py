@@ -1,12 +1,12 @@
 """Shelter for guests: signals of the main thread wait while one runs.
 
-Purpose: a guest calls the host through ctypes callbacks. An exception raised *inside* one is caught there and ends the guest
-cleanly; one raised at its very entry, before its first line, cannot be caught, and ctypes then returns a random number that the
-engine takes for a pointer. Signal handlers raise there: Ctrl-C is enough.
+A guest calls the host through ctypes callbacks. An exception raised *inside* one is caught there and ends the guest cleanly; one
+raised at its very entry, before its first line, cannot be caught, and ctypes then returns a random number that the engine takes
+for a pointer. Signal handlers raise there: Ctrl-C is enough. (A Python stack that is almost used up does too: see
+`sandbox.engine.stacks`.)
 
-Rules: THREAT[TM-ISO-CALLBACK]: every call into a guest happens inside `sheltered`. A signal that arrives meanwhile is noted,
-the run is asked to end, and the handler is called afterwards, where it may raise. The other thing that raises at an entry is a
-Python stack that is almost used up: see `sandbox.engine.stacks`. Does not know: guests.
+THREAT[TM-ISO-CALLBACK]: every call into a guest happens inside `sheltered`. A signal that arrives meanwhile is noted, the run is
+asked to end, and the handler is called afterwards, where it may raise.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
 """Threads with enough stack for a guest, native and Python.
 
-Purpose: a guest may use `MAX_WASM_STACK_BYTES` of the stack of the thread that runs it, and the engine finds an overflow only if
-that much is really there; on a smaller stack the process dies. A Python stack that runs out in the middle of a run is as bad: at
-the entry of a callback it cannot be caught. Embedders make threads with small stacks, and call from deep recursions; so a run
-that starts in such a place moves to a thread of ours.
-
-Rules: the size of a thread's stack is asked once per thread. A stack with a guest on it already has no room for another: a
-listener that runs a program does so on another thread. The caller's context variables come along. Knows no guests.
+A guest may use `MAX_WASM_STACK_BYTES` of the stack of the thread that runs it, and the engine finds an overflow only if that
+much is really there; on a smaller stack the process dies. A Python stack that runs out in the middle of a run is as bad: at the
+entry of a callback it cannot be caught. Embedders make threads with small stacks, and call from deep recursions; so a run that
+starts in such a place moves to a thread of ours, with the caller's context variables. So does one on a stack that has a guest
+already.
 """
 
 from __future__ import annotations

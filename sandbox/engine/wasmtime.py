@@ -1,16 +1,13 @@
 """wasmtime's C interface, the few functions we use, called directly.
 
-Purpose: an engine, compiled modules, stores and instances with the *unchecked* calls of the C API, which cost 2 µs into a guest
-and half a microsecond out of it, against 29 and 11 through the ordinary Python wrappers. Importing wasmtime's own package takes
-50 ms of every cold start, so its shared library is opened without it; a test compares each declaration below with the package's
-own bindings.
+The *unchecked* calls of the C API cost 2 µs into a guest and half a microsecond out of it, against 29 and 11 through the
+ordinary Python wrappers. Importing wasmtime's own package takes 50 ms of every cold start, so its shared library is opened
+without it; a test compares each declaration below with the package's own bindings.
 
 Rules: pointers never leave this file except as opaque integers held by the classes here. A `Store` must outlive every use
 of its memory (`sandbox.engine.memory` keeps a reference). A host function that raises ends the guest's call: the exception
 travels in `Call.raised` and is raised again by `Instance.call`. INVARIANT: unchecked calls trust argument counts and types,
 so functions are declared from one table of signatures and called with the same table.
-
-Does not know: what guests are, WASI, limits.
 """
 
 from __future__ import annotations

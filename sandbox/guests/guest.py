@@ -10,8 +10,6 @@ outside, and running it again gives the same memory, byte for byte.
 Rules: turns of one guest never overlap (the session's lock). After any exception from `turn` the guest is as it was before it.
 INVARIANT: image + saved pages (`_pages`, or `_packed`) + journal = the memory at the end of the last turn, or before it while
 `_unsaved`.
-
-Does not know: languages, requests, results: a turn is bytes in, bytes out.
 """
 
 from __future__ import annotations

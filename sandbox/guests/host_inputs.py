@@ -1,14 +1,12 @@
 """Worlds: what a guest sees of the outside during one turn, besides its files.
 
-Purpose: `World` is the real one: this machine's clocks and randomness, the run's streams. It notes every answer, so that a small
-turn can be run again. `Repeated` gives noted answers back. A `Source` is standard input that is read when the program asks for
-it: a pipe that is not closed yet is no reason to wait before a program starts, and a program that reads nothing leaves everything
-to the next reader.
+`World` is the real one. It notes every answer, so that a small turn can be run again; `Repeated` gives noted answers back. A
+`Source` is standard input that is read when the program asks for it: a pipe that is not closed yet is no reason to wait before a
+program starts, and a program that reads nothing leaves everything to the next reader.
 
 Rules: the monotonic clock of a session never goes back, on whatever machine it goes on: `ahead_ns` is added to this machine's.
-A read of a source waits as a sleep does: the run's wall clock goes on, and its end or a cancel ends the wait. It gives what is
-there, which may be less than asked, so how a program sees its input depends on when that came: a run that is recorded has it all
-beforehand (`read_all`). Knows nothing of memory, files and journals.
+A read of a source waits as a sleep does. It gives what is there, so how a program sees its input depends on when that came: a
+run that is recorded has it all beforehand (`read_all`).
 """
 
 from __future__ import annotations

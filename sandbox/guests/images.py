@@ -1,13 +1,11 @@
 """Images: a guest that has already started, ready to be mapped.
 
-Purpose: an image is compiled code plus a frozen linear memory, taken after the guest's start-up and our prelude have run. Both
-are made once per machine, kept in the cache under a name that holds a digest of everything they were made of, and shared by all
+An image is compiled code plus a frozen linear memory, taken after the guest's start-up and our prelude have run. Both are made
+once per machine, kept in the cache under a name that holds a digest of everything they were made of, and shared by all
 processes; a new session maps the memory copy-on-write.
 
 Rules: an image holds no secret and nothing of any tenant. INVARIANT: a frozen guest has only the standard descriptors open, so
 that its memory is its whole state. Building takes a lock, so that two processes do not compile the same thing.
-
-Does not know: sessions, limits.
 """
 
 from __future__ import annotations

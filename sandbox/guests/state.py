@@ -1,13 +1,7 @@
-"""States: a session at one instant, as plain data.
-
-Purpose: what forks, templates, snapshots, replays and rollbacks all hand around. A `GuestState` is an image, the pages that
-differ from it, and the open descriptors; a `SessionState` is the guests and the filesystem they share.
+"""States: a session at one instant, as plain data: what forks, templates, snapshots, replays and rollbacks all hand around.
 
 Rules: states are immutable and may be used any number of times: a session that starts from one clones what it changes. A state
 holds guest memory, files and descriptors, and never a capability, a limit or a secret of the host.
-
-Does not know: how states are taken (`sandbox.guests.guest`, `sandbox.sessions.session`), stored
-(`sandbox.snapshots.snapshot_format`) or sealed.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
 """The journal of a run: every answer that came from outside of the guest, in order.
 
-Purpose: a `Tape` stands between a guest and everything that is not determined by its memory: clocks, randomness, the clock of
-the filesystem, and what the host answers to its messages. It writes answers down, or plays them back, or both: first what was
+A `Tape` stands between a guest and everything that is not determined by its memory: clocks, randomness, the clock of the
+filesystem, and what the host answers to its messages. It writes answers down, or plays them back, or both: first what was
 written, then on live. With the same starting state a played run ends with the same memory, byte for byte.
 
 Rules: played back, an answer is given only to the question it was given to: another kind of question, or a message with other
 bytes, is a `Divergence` that names the first difference. After an answer that was changed on purpose ("what if") the run may go
 another way: remaining answers are matched by what is asked, and where none is left clocks go on by a millisecond and randomness
 comes from a fixed sequence, so that asking twice gives the same.
-
-Does not know: how journals are stored (`sandbox.snapshots.recordings`), sessions.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Differences of two snapshots: files, memory pages, variables.
 
-How: `describe` makes of each what is compared, one snapshot after the other; `compare` needs no more of them.
-
-Rules: both are read, neither is changed. THREAT[TM-SNAP-BOMB]: no page and no file is made of a manifest's digests to compare it;
-only listing variables needs a guest's memory, of one guest at a time. Files are compared by kind, contents and target, not by
-their times. Does not know where snapshots are kept.
+`describe` makes of each what is compared, one snapshot after the other; `compare` needs no more of them. Files are compared by
+kind, contents and target, not by their times.
+THREAT[TM-SNAP-BOMB]: no page and no file is made of a manifest's digests to compare it; only listing variables needs a guest's
+memory, of one guest at a time.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """File trees: a filesystem's checkpoint as plain records, and back.
 
-Purpose: a snapshot holds what a session's filesystem has that the standard tree has not: new and changed nodes, with the bytes
-of files apart, as chunks named by their SHA-256.
+A snapshot holds what a session's filesystem has that the standard tree has not: new and changed nodes, with the bytes of files
+apart, as chunks named by their SHA-256.
 
 Rules: `read_tree` trusts nothing: every number is checked, every name leads to a node, link counts are counted again, directories
 form one tree, and the *receiver's* quotas rule. Nodes of the standard tree that did not change are the receiver's own, which must
 be the same tree (`tree_digest`). No recursion.
-
-Does not know: compression, sealing, guests.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""History: the snapshots of one tenant, as a graph, in one file.
-
-Purpose: snapshots with parent, label and time; their pages and file chunks are kept once each, however many snapshots share
-them. `save`, `load`, `log`, `remove`, `collect`, and `export`/`add` to move them between places, whole or as differences.
+"""History: the snapshots of one tenant, as a graph, in one file; pages and chunks that several share are kept once.
 
 Rules: one SQLite file, written in transactions: after a crash a snapshot is there whole or not at all. INVARIANT: every chunk
 that a stored manifest names is stored; `collect` reads all manifests in the transaction that deletes, so no page in use is ever
 dropped. Manifests and chunks are sealed for the tenant; a chunk is used only if it has the digest it is stored under.
-
-Does not know: sessions, what pages mean.
 """
 
 from __future__ import annotations

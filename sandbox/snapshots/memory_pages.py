@@ -1,12 +1,11 @@
 """Memories: a guest's changed pages and open descriptors as plain records, and back.
 
-Purpose: of a page only those 512-byte blocks are written that differ from the image: `masks` has a bit for each. Refcounts and
-the like change a few bytes in many pages, so this halves what is left to compress.
+Of a page only those 512-byte blocks are written that differ from the image: `masks` has a bit for each. Refcounts and the like
+change a few bytes in many pages, so this halves what is left to compress. A mask of 0 means that the page is in another snapshot,
+under the same digest.
 
-Rules: nothing read is trusted: page numbers ascend and lie inside of the memory, memory fits the receiver's limit, descriptors
-refer to nodes of their own kind. A mask of 0 means that the page is in another snapshot, under the same digest.
-
-Does not know: compression, sealing, files' contents.
+Nothing read is trusted: page numbers ascend and lie inside of the memory, memory fits the receiver's limit, descriptors refer to
+nodes of their own kind.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
 """Recordings: a run that can be had again. A starting snapshot, the run's journal, and how it ended.
 
-Purpose: `record` runs a program and keeps all three; `replay` runs it again from them and compares; `resume` takes a run that was
+`record` runs a program and keeps all three; `replay` runs it again from them and compares; `resume` takes a run that was
 suspended while it waited inside of a capability call, replays it to that point and resumes it, here or in another process.
 
 Rules: a replay that differs fails at the first difference, with REPLAY_MISMATCH. A run that a limit, a cancel or a wait ended has
 changed nothing, so its recording ends with the state it started with. Replays call no capability: every answer is in the journal,
-except where a changed answer ("what if") leads to a question that was never asked. A resumed run answers its replayed calls from
-the journal too: they happened already.
-
-Does not know: where recordings are kept, approvals.
+except where a changed answer ("what if") leads to a question that was never asked.
 """
 
 from __future__ import annotations

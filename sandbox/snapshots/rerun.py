@@ -1,9 +1,7 @@
 """Reruns: what it takes to run a program again from where it started. Recordings and suspended runs share it.
 
-Purpose: a `Journal` is what went into a run. With the state the run started from, a `Rerun`, it gives the session and the
-request that let it happen once more. `StoredRerun` is both as bytes.
-
-Does not know: how a run ended, where it is kept, who wants it again.
+A `Journal` is what went into a run. With the state the run started from, a `Rerun`, it gives the session and the request that let
+it happen once more. `StoredRerun` is both as bytes.
 """
 
 from __future__ import annotations

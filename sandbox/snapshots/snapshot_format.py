@@ -1,7 +1,4 @@
-"""Snapshots: a session's state as bytes, and back.
-
-Purpose: `take` makes a `Snapshot` of a `SessionState`, `pack` and `seal_snapshot` make bytes of it; `open_snapshot`, `unpack` and
-`thaw` go the other way, on this machine or on another that has the same images. docs/snapshots.md has the format in CDDL.
+"""Snapshots: a session's state as bytes, and back. docs/snapshots.md has the format in CDDL.
 
 How: a *manifest* names everything by digest: guests with their changed pages and descriptors, the file tree. Its SHA-256 is the
 snapshot's id. A *pack* holds the bytes: the changed blocks of pages, then the chunks of files, compressed; what a `base`
@@ -9,8 +6,6 @@ snapshot has is left out. So one snapshot can travel whole, or as a small differ
 
 Rules: a seal is opened before anything is parsed. Every size is checked against the receiver's limits before it is allocated. The
 receiver's limits, policy and capabilities rule; the manifest's are for people, and for `check_capabilities`.
-
-Does not know: where snapshots are kept (`sandbox.snapshots.history`), journals.
 """
 
 from __future__ import annotations

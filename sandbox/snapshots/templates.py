@@ -1,16 +1,13 @@
 """Templates: sessions that were warmed up once, for any number of sessions to start from.
 
-Purpose: `build` runs a setup program and keeps the session's state in the cache: a pack (what a snapshot holds) under the
-template's name, and for each guest its whole memory in a file named by the pack's id, which new sessions map copy-on-write.
-Starting from a template costs what starting from an image costs.
+`build` runs a setup program and keeps the session's state in the cache: a pack (what a snapshot holds) under the template's
+name, and for each guest its whole memory in a file named by the pack's id, which new sessions map copy-on-write, and are not
+charged for.
 
 Rules: a template is built without capabilities, inputs or an environment of the caller's, so there is nothing of theirs it could
-hold. It belongs to one build of its images: with another it is stale, and must be built again. What stands in the cache is
-authenticated by it. INVARIANT: a thread that changes which templates there are holds the lock of all of them, and leaves no
-memory behind that none of them names. The memory of a template is shared, so sessions are charged only for what they grow over
-it.
-
-Does not know: tenants; a caller that has several gives each a cache of its own.
+hold. It belongs to one build of its images: with another it is stale, and must be built again. INVARIANT: a thread that changes
+which templates there are holds the lock of all of them, and leaves no memory behind that none of them names. A caller that has
+several tenants gives each a cache of its own.
 """
 
 from __future__ import annotations

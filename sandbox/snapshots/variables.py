@@ -1,14 +1,9 @@
-"""Variables: what a program has named, seen from outside.
+"""Variables: what a program has named, seen from outside, for people who compare two snapshots.
 
-Purpose: a table of name -> (kind, text) for a frozen session, for people who compare two of them. It is made by a small program
-that runs in a fork, so the session itself is not touched.
-
-Rules: texts are cut, and equal texts mean equal values as far as the language can tell: plain data by its contents, functions and
-classes by their code, generators by where they stand. JavaScript does not list what `let`, `const` and `class` declare, so
-candidates are the identifiers that stand in the memory the session has written; a variable is one that has a value and is
-neither a word of the language nor what every object has.
-
-Does not know: snapshots.
+A small program lists them in a fork, so the session itself is not touched. Texts are cut, and equal texts mean equal values as
+far as the language can tell: plain data by its contents, functions and classes by their code, generators by where they stand.
+JavaScript does not list what `let`, `const` and `class` declare, so candidates are the identifiers that stand in the memory the
+session has written; a variable is one that has a value and is neither a word of the language nor what every object has.
 """
 
 from __future__ import annotations

@@ -2,12 +2,11 @@
 
     length (4 bytes, big-endian) | CBOR array [kind, id, body, blob, …]
 
-Kind and id are integers, body and blobs byte strings. A body is a message of `sandbox.workers.protocol`; what is large stands
-next to it as blobs.
+Kind and id are integers; a body is a message of `sandbox.workers.protocol`, and what is large stands next to it as blobs.
 
-Rules: THREAT[TM-ISO-FRAME]: both directions are untrusted. A frame's size is checked before a byte of it is kept, its shape by
-our strict decoder; anything else is a `FrameError`, after which the connection is not used again. A frame is handled where it
-arrives, in order; work that takes longer starts a task. Does not know: what messages mean.
+THREAT[TM-ISO-FRAME]: both directions are untrusted. A frame's size is checked before a byte of it is kept, its shape by our
+strict decoder; anything else is a `FrameError`, after which the connection is not used again. A frame is handled where it
+arrives, in order; work that takes longer starts a task.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
 """Where a tenant's sessions live, seen from outside: the verbs of a worker and the messages they take.
 
-Purpose: one interface with two implementations: `local.worker.LocalWorker` runs sessions on threads of this process;
-`process_worker.ProcessWorker` speaks to a jailed process of its own. The gateway uses nothing else of the sandbox to run
-programs.
+`local.worker.LocalWorker` runs sessions on threads of this process; `process_worker.ProcessWorker` speaks to a jailed process of
+its own. The gateway uses nothing else of the sandbox to run programs.
 
 Rules: everything in a message is plain data; paths of files are absolute within /workspace (`/a/b.txt` is /workspace/a/b.txt for
-guests). A worker holds no key, no secret, no store and no policy. Whatever a worker sends is untrusted. Refusals are
-`RequestError`; a worker that is gone is `WorkerLost`.
+guests). A worker holds no key, no secret, no store and no policy. Whatever a worker sends is untrusted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A pool of worker processes: one for each tenant, forked from a warm zygote.
+"""A pool of worker processes: one for each tenant, forked from a warm zygote. Used on one event loop.
 
-Rules: THREAT[TM-ISO-TENANT]: a process serves one tenant, and is never given to another. A worker that does not answer, takes too
-much memory or breaks the protocol is killed, and replaced when its tenant comes again; spares are kept warm, so that this takes
-milliseconds. A worker that was not used for a while is ended. Used on one event loop. Does not know: sessions, policy.
+THREAT[TM-ISO-TENANT]: a process serves one tenant, and is never given to another. A worker that does not answer, takes too much
+memory or breaks the protocol is killed, and replaced when its tenant comes again; spares are kept warm, so that this takes
+milliseconds. A worker that was not used for a while is ended.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """A worker in a process of its own, seen from outside.
 
-Rules: THREAT[TM-ISO-FRAME]: whatever comes from the process is untrusted. A frame that is malformed, belongs to no request, or
-says more than was asked for ends the connection and the worker, never its user; everything under way then raises `WorkerLost`.
-Cancelling the task that waits for a request cancels it there, and waits until it has ended. Does not know: how processes are
-made (`sandbox.workers.process_pool`), tenants.
+THREAT[TM-ISO-FRAME]: whatever comes from the process is untrusted. A frame that is malformed, belongs to no request, or says more
+than was asked for ends the connection and the worker, never its user; everything under way then raises `WorkerLost`. Cancelling
+the task that waits for a request cancels it there, and waits until it has ended.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Messages between a worker and its user: a request for each verb of the interface, and its answer.
 
-How: a request's fields are the parameters of the verb's method in `interface.Worker`; a callback is a field that says whether
-there is one. A message is sent as JSON in a frame's body. What is large in it (`_LARGE`: file contents, packs, results, output)
-is left out there and follows as blobs, in the order in which it stands.
-
-Rules: whatever is read is checked for its type and for its size before anything large is made of it; what does not fit is a
-`FrameError`. Types and their encoding only.
+A request's fields are the parameters of the verb's method in `interface.Worker`; a callback is a field that says whether there is
+one. A message is sent as JSON in a frame's body. What is large in it (`_LARGE`: file contents, packs, results, output) is left
+out there and follows as blobs, in the order in which it stands. Whatever is read is checked for its type and size before anything
+large is made of it; what does not fit is a `FrameError`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """What a worker process does: its sessions, reached by frames.
 
-How: a `LocalWorker` has the sessions; each request is a task that calls its verb and sends what came of it. Capability calls,
-output and wanted contents go the other way, under the id of their request.
-
-Rules: THREAT[TM-ISO-FRAME]: a frame that is malformed or out of place ends the worker. When the connection ends, so does the
-worker. Does not know: jails, how processes are made.
+Each request is a task that calls a verb of a `LocalWorker` and sends what came of it. Capability calls, output and wanted
+contents go the other way, under the id of their request. THREAT[TM-ISO-FRAME]: a frame that is malformed or out of place ends
+the worker, and so does the end of the connection.
 """
 
 from __future__ import annotations

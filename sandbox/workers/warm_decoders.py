@@ -1,11 +1,8 @@
 """Descriptions: what each record looks like, found out before there are threads that decode it.
 
-Why: msgspec describes a type when it is first decoded, and shows the description to everybody before it is complete. A second
-thread that decodes the same type at that moment follows a pointer that is not there yet, and the whole process dies. Sessions
-meet exactly so: when a worker has died, those it had are opened again at once, on several threads of a process that is new.
-
-Rules: done by the zygote before it forks, and by the process that makes a pool of workers, before the pool is used. Does not
-know: what the records are for.
+msgspec describes a type when it is first decoded, and shows the description to all threads before it is complete. A second one
+that decodes the same type at that moment follows a pointer that is not there yet, and the whole process dies. Sessions meet
+exactly so: when a worker has died, those it had are opened again at once, on several threads of a process that is new.
 """
 
 from __future__ import annotations

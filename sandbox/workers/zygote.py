@@ -1,9 +1,8 @@
 """The zygote: a process that has everything loaded and makes workers by forking.
 
-How: it is started fresh, so it has nothing of its user's memory and environment; imports what workers use, maps the images, and
+It is started fresh, so it has nothing of its user's memory and environment; imports what workers use, maps the images, and
 waits, as process 1 of a namespace in which there is nothing but its workers, and no network. For each worker it is sent one end
-of a connection; it forks, and the child enters the jail and serves. It watches its children and tells when they end. Pids are
-those of its user's namespace.
+of a connection; it forks, and the child enters the jail and serves. Pids are those of its user's namespace.
 
     user   → zygote  {"spawn": number} with a descriptor      {"kill": pid}
     zygote → user    {"ready": …}  {"spawned": number, "pid": …}  {"ended": pid, "status": …}
@@ -11,7 +10,6 @@ those of its user's namespace.
 Rules: INVARIANT: one thread, always: a fork copies no other. THREAT[TM-ISO-ZYGOTE]: nothing of any tenant is ever here but
 descriptors of its worker, which the next one does not get; what is secret (the key of the cache) is wiped before the first fork.
 When its user is gone it ends, and its children with it.
-Does not know: tenants, sessions.
 """
 
 from __future__ import annotations

@@ -76,7 +76,8 @@ def z3_agrees_on(policy: ir.Policy, requests: list[Asked]) -> int:
         for name, variable in names.items():
             value = attributes.get(name, universe.fields[name].default)
             assert isinstance(value, (bool, int, str))
-            point.append((variable, z3.IntVal(smt.find_number(universe.cells[name], value))))
+            cells = universe.cells[name]
+            point.append((variable, z3.IntVal(value if cells.field.type.is_number else cells.find_cell(value))))
         for verdict, formula in encoded.items():
             said = z3.is_true(z3.simplify(z3.substitute(formula, *point)))
             assert said == (decision.verdict == verdict), (event, attributes, verdict, decision)

@@ -1,9 +1,6 @@
-"""Cgroups: the kernel's own limit on a worker's memory, where this process may set one.
+"""Cgroups: the kernel's own limit on a worker's memory, where this process may set one (version 2).
 
-How: version 2 only. Our own cgroup gets a child for each worker, if the memory controller is delegated to us. Most containers do
-not allow it; then the watchdog of the pool is the limit.
-
-Rules: used by the zygote, outside of the jail. Failing to make a cgroup is not a failure of the worker.
+Most containers do not allow it; then the watchdog of the pool is the limit. Used by the zygote, outside of the jail.
 """
 
 from __future__ import annotations

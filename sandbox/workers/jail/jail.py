@@ -10,9 +10,9 @@
     network          all network devices, and every process but the zygote and its workers (done once, by the zygote)
     memory           more memory than it was given, by the kernel (cgroup v2, where it can be written; done by the zygote)
 
-Rules: THREAT[TM-ISO-JAIL]: fails closed. A required layer that cannot be applied stops the worker, unless the operator chose
+THREAT[TM-ISO-JAIL]: fails closed. A required layer that cannot be applied stops the worker, unless the operator chose
 "best_effort". Whatever a worker needs of the filesystem is open before. INVARIANT: applied while the process has one thread;
-those it starts later are born in the jail. Does not know: frames, sessions.
+those it starts later are born in the jail.
 """
 
 from __future__ import annotations

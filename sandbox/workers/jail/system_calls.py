@@ -1,6 +1,6 @@
 """Which system calls worker processes may make: allow-lists for `sandbox.confinement.seccomp`, as data.
 
-Rules: THREAT[TM-ISO-JAIL]: a call is added only with the reason for which a worker needs it.
+THREAT[TM-ISO-JAIL]: a call is added only with the reason for which a worker needs it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """What happened to /workspace: two instants of a filesystem compared, and a filesystem made like a tree of the store.
 
-How: checkpoints share every unchanged node, so nodes are compared by identity first. Only directories that hold
-something that changed are walked.
-
-Rules: paths are the store's: `/a` is /workspace/a. A hard link becomes a copy; a removed directory is told once. Does not know:
-the store, guests.
+Checkpoints share every unchanged node, so nodes are compared by identity first, and only directories that hold something that
+changed are walked. Paths are the store's: `/a` is /workspace/a. A hard link becomes a copy; a removed directory is told once.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """What a run says on its way from its thread to the event loop: capability calls, whose answers come back, and output.
 
-Purpose: a session's registry is filled with stand-ins (`Switchboard.registry`), which run on the event loop; one that is called
-puts the call through to the run under way, whose `Line` asks `on_call`.
-
-Rules: THREAT[TM-ISO-WORKER]: nothing of a capability but its declaration is here; the answering side decides who may call
-what. A call that waits for an approver ends the run by `Suspend`. An abandoned call is cancelled.
+A session's registry is filled with stand-ins, which put each call through to the run under way.
+THREAT[TM-ISO-WORKER]: nothing of a capability but its declaration is here; the answering side decides who may call what. A call
+that waits for an approver ends the run by `Suspend`. An abandoned call is cancelled.
 """
 
 from __future__ import annotations

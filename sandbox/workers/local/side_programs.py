@@ -6,11 +6,10 @@ interpreter would be judged by what it judges.
 THREAT[TM-HOOK-002]: whatever an aside does, it does to its fork; its caller gets the changes it made, and keeps what it likes.
 
 A spare is a session with a started interpreter that has run nothing, and an empty filesystem, made ahead of time; it becomes a
-fork when a session's files are put under it. There is one for each language that asides have used, made after one is answered.
+fork when a session's files are put under it. There is one for each language that asides have used. INVARIANT: it is used once.
 
-Rules: INVARIANT: a spare is used once. An aside's own files are put down when it looks for any: most have what they need from
-standard input. Limits are those of every guest; time spent waiting for a slot and a thread counts against the deadline, and the
-first byte of output over the limit ends the program: nothing it says later could count. Does not know: hooks, specs, decisions.
+An aside's own files are put down when it looks for any: most have what they need from standard input. Time spent waiting for a
+slot and a thread counts against the deadline, and the first byte of output over the limit ends the program.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Slots: how many guests compute at once.
 
-Purpose: more computing guests than cores make every deadline late, so a run takes a slot before it begins. A run that waits (for
-a capability, for time to pass) gives its slot back meanwhile, and takes one again before it goes on.
-
-Rules: first come, first served, but a run that was computing goes before one that has not begun. Event loops wait by `acquire`,
-the threads of runs by `left`; both may use the same slots. Does not know: sessions, tenants.
+More computing guests than cores make every deadline late, so a run takes a slot before it begins. A run that waits (for a
+capability, for time to pass) gives its slot back meanwhile. First come, first served, but a run that was computing goes before
+one that has not begun. Event loops wait by `acquire`, the threads of runs by `left`.
 """
 
 from __future__ import annotations

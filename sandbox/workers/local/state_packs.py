@@ -1,12 +1,8 @@
 """Heaps: sessions' states as packs, and the states that a worker keeps to start sessions from.
 
-Purpose: `Heaps.thaw` makes a state of a chain of packs (a whole one and the differences that follow it), `Heaps.freeze` makes a
-pack, as a difference if the snapshot it is based on is still known; templates are states that sessions share: starting from one
-maps the image, and what the state has changed.
-
-Rules: packs are trusted as far as their seals were opened by the sender; sizes are checked against the session's limits
-all the same. What is kept is bounded, in number and bytes: what was used longest ago goes first, and what was not used for a
-while goes by itself. May be used from several threads. Does not know: sessions, keys.
+A heap is a chain of packs: a whole one and the differences that follow it. Templates are states that sessions share: starting
+from one maps the image, and what the state has changed. Sizes are checked against the session's limits. What is kept is bounded,
+in number and bytes: what was used longest ago goes first, and what was not used for a while goes by itself. Thread-safe.
 """
 
 from __future__ import annotations

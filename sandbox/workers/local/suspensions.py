@@ -1,13 +1,10 @@
 """Runs that are suspended while they wait, as bytes, and how they resume.
 
-Purpose: `Notes` is the tape of a run that may come to wait; `suspend` makes bytes of the state the run started from and its
-notes; `Suspended.open` reads them again, and `session`, `tape` and `request` are what it takes to let the run go on.
+Nothing is kept before a run. One that a wait ended has changed nothing, so the state it started from is the session's state
+afterwards. Resuming means to run it again from there: what it asked before is answered from its notes, without any effect.
 
-How: nothing is kept before a run. One that a wait ended has changed nothing, so the state it started from is the session's state
-afterwards. Going on means to run it again from there: what it asked before is answered from the notes, without any effect.
-
-Rules: the bytes are not sealed: the caller that stores them seals them. Notes are the host's memory, so they are bounded; a run
-whose notes are full goes on without any, and can no longer be suspended. Does not know: approvals, event loops.
+The bytes are not sealed: the caller that stores them seals them. Notes are the host's memory, so they are bounded; a run whose
+notes are full goes on without any, and can no longer be suspended.
 """
 
 from __future__ import annotations

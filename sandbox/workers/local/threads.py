@@ -1,6 +1,6 @@
 """Threads: where a worker's guests compute, and how an event loop hands work to them and gets the answer.
 
-How: each thread waits at a bell of its own, and work goes to the one that has waited for the shortest time. At a queue for all of
+Each thread waits at a bell of its own, and work goes to the one that has waited for the shortest time. At a queue for all of
 them, a thread that takes a work wakes the next one for nothing, and that one takes the interpreter away from the first as it
 begins.
 
@@ -8,9 +8,8 @@ THREAT[TM-LIM-STARVE]: a work that computes for longer than `_BUSY_SECONDS` cont
 same `Load` begins within `_LOW_SECONDS` afterwards: what another tenant begins meanwhile finds the cores at once, and a tenant
 alone loses nothing. Priorities can only be lowered, so a thread that was lowered is kept for such works.
 
-Rules: there are as many threads as there was ever work for at once; none ends before `close`. What is to be tidied up after a
-work waits until its thread has been idle for a moment: the thread that waits for the answer gets the interpreter first. Does not
-know: sessions, slots.
+There are as many threads as there was ever work for at once; none ends before `close`. What is to be tidied up after a work waits
+until its thread has been idle for a moment: the thread that waits for the answer gets the interpreter first.
 """
 
 from __future__ import annotations

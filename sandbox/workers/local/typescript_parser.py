@@ -1,14 +1,14 @@
 """Erasing the types of larger TypeScript sources for a jailed worker, which can start no process of its own.
 
-How: the worker holds one end of each of two sockets. Behind the other is a process of the zygote's, jailed like the worker except
+The worker holds one end of each of two sockets. Behind the other is a process of the zygote's, jailed like the worker except
 that it may fork: it hands each source to a child with limits and kills it when it overruns them, or when the worker does not wait
 for its answer any more. It is started when it is needed.
 
     worker → process  length, seconds, source      nothing: the source before is not wanted any more
     process → worker  length, answer               -1: there is none
 
-Rules: THREAT[TM-LIM-PARSE]: parsing hostile text can take minutes and gigabytes; here that costs one request a diagnostic. What a
-child answers is as untrusted as the source: it is a text for this tenant's own guest. Does not know: what TypeScript is.
+THREAT[TM-LIM-PARSE]: parsing hostile text can take minutes and gigabytes; here that costs one request a diagnostic. What a child
+answers is as untrusted as the source: it is a text for this tenant's own guest.
 """
 
 from __future__ import annotations

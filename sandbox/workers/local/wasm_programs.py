@@ -1,9 +1,9 @@
 """Modules: tenants' wasm programs, loaded once and run on a fork's files.
 
-Rules: a module comes as native code that its sender has had made of an inspected module: INVARIANT: `_start` and `host_alloc`,
-which a module that imports `host.call` has, are called unchecked; the inspection has seen to their types. Every run is a new
-instance with WASI preview 1 over the fork's filesystem. Limits are those of every guest; memory is all of the module's, not
-growth over an image. Loaded code lives as long as the process, so its total is bounded.
+A module comes as native code that its sender has had made of an inspected module: INVARIANT: `_start` and `host_alloc`, which a
+module that imports `host.call` has, are called unchecked; the inspection has seen to their types. Every run is a new instance
+with WASI preview 1 over the fork's filesystem. Memory is all of the module's, not growth over an image. Loaded code lives as long
+as the process, so its total is bounded.
 """
 
 from __future__ import annotations

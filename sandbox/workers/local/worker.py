@@ -1,10 +1,8 @@
 """Workers in this process: sessions on threads, for the library, for tests, and inside of every worker process.
 
-How: each session has a lock, so that its runs, file changes and freezes happen one after the other; whatever computes takes one
-of the slots (as many as there are cores) and a thread. Sleeping and waiting runs hold no slot.
-
-Rules: every verb is called on one event loop, and callbacks are called there. Cancelling the task that waits for a run cancels
-the run. Does not know: tenants, frames, jails.
+Each session has a lock, so that its runs, file changes and freezes happen one after the other; whatever computes takes one of
+the slots (as many as there are cores) and a thread. Sleeping and waiting runs hold no slot. Every verb is called on one event
+loop, and callbacks are called there. Cancelling the task that waits for a run cancels the run.
 """
 
 from __future__ import annotations

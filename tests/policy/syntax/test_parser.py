@@ -9,11 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lark.exceptions import UnexpectedInput
 
-from policy.syntax.parser import _parse_whole, engine, parse
+from policy.syntax.parser import engine, parse
 from policy.text.diagnostics import Findings
 from policy.text.sources import Source
 from tests.policy.policy_campaign import damaged
-from tests.policy.policy_generators import policy_text
 from tests.policy.policy_texts import SAMPLE, SAMPLES, judge, small
 
 RELAXED = settings(max_examples=200, suppress_health_check=list(HealthCheck))
@@ -136,37 +135,6 @@ def test_character_that_hides_text_from_a_reader_is_refused(hidden: str) -> None
 
 def test_windows_line_ends_are_line_ends() -> None:
     assert reports(small("allow fs.read # why\ndeny fs.read when session.tainted").replace("\n", "\r\n")) == []
-
-
-RELAXED = settings(max_examples=50, suppress_health_check=list(HealthCheck))
-
-
-def both(text: str) -> tuple[object, object]:
-    """What the fast way and Lark's own way make of a text; None for a refusal."""
-    answers: list[object] = []
-    for read in (_parse_whole, lambda t: engine().parse(t, start="file")):
-        try:
-            answers.append(read(text))
-        except UnexpectedInput:
-            answers.append(None)
-    return answers[0], answers[1]
-
-
-@pytest.mark.parametrize(
-    "text", [SAMPLE, (SAMPLES / "platform.base.hatch").read_text(), "", "policy p v 1", "policy p v 1 # end"]
-)
-def test_fast_reading_equals_lark(text: str) -> None:
-    fast, slow = both(text)
-    assert fast == slow
-
-
-@RELAXED
-@given(st.integers(0, 2**32))
-def test_fast_reading_equals_lark_on_generated_and_damaged_texts(seed: int) -> None:
-    rng = Random(seed)
-    for text in (policy_text(rng, comments=True), damaged(rng)):
-        fast, slow = both(text)
-        assert fast == slow
 
 
 @pytest.mark.parametrize(
