@@ -16,7 +16,6 @@ from policy.evaluation.evaluator import Evaluator, Specialiser
 from policy.model import ir
 from policy.model.catalog import Catalog, Scalar
 from policy.model.decisions import Decision
-from policy.text.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from policy.checker import Checked
@@ -64,10 +63,6 @@ class Policy:
     @property
     def version(self) -> int:
         return self.ir.version
-
-    @property
-    def warnings(self) -> tuple[Diagnostic, ...]:
-        return tuple(d for d in self.checked.diagnostics if d.severity == "warning") if self.checked else ()
 
     def reads(self, event: str) -> tuple[str, ...]:
         """The fields a decision about `event` looks at; only these need to be supplied."""
@@ -119,11 +114,6 @@ class Session:
         self.policy = policy
         self.facts = facts
         self.decide = evaluator.decide
-
-    @property
-    def digest(self) -> str:
-        """The policy this session was opened with, for ever."""
-        return self.policy.digest
 
 
 def compile_policy(

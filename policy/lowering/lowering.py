@@ -149,13 +149,9 @@ class _Lowering:
         outer = self.words.conjuncts(item.expr, ())
         # What stands in a scope that has no meaning is checked by itself, but says nothing about other rules.
         self.doubtful = item.expr is None or self.words.faults > before
+        handlers = {s.Rule: self._rule, s.Limit: self._limit, s.Hook: self._hook}
         for inner in item.items:
-            if isinstance(inner, s.Rule):
-                self._rule(inner, outer)
-            elif isinstance(inner, s.Limit):
-                self._limit(inner, outer)
-            else:
-                self._hook(inner, outer)
+            handlers[type(inner)](inner, outer)  # type: ignore[operator]
         self.doubtful = False
 
     def _guard(self, key: str, outer: list[Part], when: s.Expr | None, targets: Targets) -> ir.Expr:

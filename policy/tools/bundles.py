@@ -7,8 +7,7 @@ INVARIANT: only a policy that passed every check can be bundled.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Iterable
 
 import msgspec
 from cryptography.exceptions import InvalidSignature
@@ -29,7 +28,6 @@ from policy.policies import Policy
 
 FORMAT = "hatchway-policy-bundle/1"
 MAX_BUNDLE_BYTES = 64 * 1024 * 1024
-K = TypeVar("K", Ed25519PrivateKey, Ed25519PublicKey)
 
 
 class Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -141,18 +139,20 @@ def new_key() -> tuple[bytes, bytes]:
 
 
 def read_private_key(pem: bytes) -> Ed25519PrivateKey:
-    return _read_key(lambda: load_pem_private_key(pem, None), "private", Ed25519PrivateKey)
+    try:
+        key = load_pem_private_key(pem, None)
+    except (ValueError, TypeError) as error:
+        raise BundleError(f"not a private key: {error}") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise BundleError("not an Ed25519 key")
+    return key
 
 
 def read_public_key(pem: bytes) -> Ed25519PublicKey:
-    return _read_key(lambda: load_pem_public_key(pem), "public", Ed25519PublicKey)
-
-
-def _read_key(load: Callable[[], object], what: str, kind: type[K]) -> K:
     try:
-        key = load()
+        key = load_pem_public_key(pem)
     except (ValueError, TypeError) as error:
-        raise BundleError(f"not a {what} key: {error}") from error
-    if not isinstance(key, kind):
+        raise BundleError(f"not a public key: {error}") from error
+    if not isinstance(key, Ed25519PublicKey):
         raise BundleError("not an Ed25519 key")
     return key
