@@ -25,7 +25,7 @@ from gateway.files.overlay import Layers
 from gateway.ids import uuid7
 from gateway.pools import run_large
 from gateway.records import NIL_UUID, FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
-from gateway.stores.changes import Change, DeleteFile, Encoding, PutFile
+from gateway.stores.changes import Change, DeleteFile, Encoding, PutFile, detect_encoding, digest_of
 from gateway.stores.store import Store
 from gateway.stores.stored import StoredFile
 from gateway.stores.text_search import Searched, Searching
@@ -58,15 +58,6 @@ def everything(_: str) -> bool:
 
 _BASE64_STEP: Final = 3 << 14
 """Each piece holds the interpreter's lock: other threads have their turn in between."""
-
-
-def encoding_of(content: bytes) -> Encoding:
-    """How bytes travel: as text if they are text."""
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return "base64"
-    return "base64" if b"\0" in content else "text"
 
 
 class Files:
@@ -118,7 +109,7 @@ class Files:
     async def write_bytes(
         self, tenant: str, session_id: str, path: str, content: bytes, *, expect: str | None = None
     ) -> StoredFile:
-        kind = await run_large(tenant, len(content), encoding_of, content)
+        kind = await run_large(tenant, len(content), detect_encoding, content)
         return await self._put(tenant, session_id, path, content, kind, protect=True, expect=expect)
 
     async def seed(self, tenant: str, session_id: str, file: InitialFile) -> SessionFile:
@@ -238,7 +229,7 @@ class Files:
                 at=at,
                 content=member.content,
                 kind=member.kind,  # type: ignore[arg-type]
-                encoding=encoding_of(member.content),
+                encoding=detect_encoding(member.content),
                 readonly=member.readonly,
                 protect=True,
                 keep=member.kind == "directory",
@@ -276,6 +267,7 @@ class Files:
             readonly=readonly,
             protect=protect,
             expect=expect,
+            digest=await run_large(tenant, len(content), digest_of, content),
         )
         await self._store.write(tenant, [change])
         found = await self._store.file(tenant, session_id, key)

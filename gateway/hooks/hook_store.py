@@ -296,7 +296,8 @@ class HookStore:
     async def store_files(self, session: Session, fired: Fired) -> list[FileChanges]:
         """Store what the hooks that succeeded wrote; the live session must still be told."""
         left, now = list(fired.changes), self._clock_ms()
-        await self._store.write(session.tenant, [change for files in left for change in to_store_changes(session.id, files, now)])
+        changes = [one for files in left for one in await to_store_changes(session.tenant, session.id, files, now)]
+        await self._store.write(session.tenant, changes)
         return left
 
 

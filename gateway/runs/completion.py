@@ -104,7 +104,8 @@ class Completion:
         """The finished run, and what is stored with it besides its files and heap."""
         now = self._clock_ms()
         await self._drop_misfits(turn, files)
-        changes = [change for left in turn.left for change in to_store_changes(turn.record.session_id, left, now)]
+        tenant, session_id = turn.record.tenant, turn.record.session_id
+        changes = [one for left in turn.left for one in await to_store_changes(tenant, session_id, left, now)]
         diagnostics = [*report_restart(turn.live), *turn.warnings, *result.diagnostics]
         if turn.body.return_snapshot and result.status is RunStatus.OK:
             try:

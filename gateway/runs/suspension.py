@@ -71,7 +71,7 @@ class Suspension:
         put = describe_snapshot(run_in, record.id, sealed, "recording", now=now, label=turn.language.value)
         waiting = msgspec.structs.replace(session, waiting_run=record.id, last_used_at=now, is_used=True)
         changes: list[Change] = [put, PutSession(session=waiting), PutRun(run=record)]
-        changes += [change for files in turn.left for change in to_store_changes(session.id, files, now)]
+        changes += [one for files in turn.left for one in await to_store_changes(session.tenant, session.id, files, now)]
         await self._store.write(session.tenant, [*changes, *turn.audit, turn.audit_end(RunStatus.WAITING_FOR_APPROVAL)])
         turn.mark_stored()
         turn.live.record = waiting

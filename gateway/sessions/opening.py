@@ -77,7 +77,7 @@ class SessionOpener:
         """Start a session that was never used from a snapshot: its heap in the worker, its files in the store."""
         record = live.record
         await self._start_from(live, worker, origin)
-        if changes := to_store_changes(record.id, await worker.tree(record.id), self._clock_ms()):
+        if changes := await to_store_changes(record.tenant, record.id, await worker.tree(record.id), self._clock_ms()):
             await self._store.write(record.tenant, changes)
 
     async def _start_from(self, live: Live, worker: Worker, origin: Origin) -> list[bytes]:

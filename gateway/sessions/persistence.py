@@ -80,7 +80,7 @@ class Persistence:
         record = msgspec.structs.replace(
             before, head=frozen.id if frozen else None, waiting_run=None, last_used_at=now, is_used=True
         )
-        writes: list[Change] = to_store_changes(record.id, changes, now)
+        writes: list[Change] = await to_store_changes(record.tenant, record.id, changes, now)
         if frozen is not None:
             put, older = await self._describe_heap(before, frozen, "run", now)
             return record, [*writes, put, PutSession(session=record), *older]

@@ -6,7 +6,8 @@ Rules: translation only. Store and workers say `/a`; guests see `/workspace/a`.
 from __future__ import annotations
 
 from gateway.ids import uuid7
-from gateway.stores.changes import Change, DeleteFile, Encoding, PutFile
+from gateway.pools import run_large
+from gateway.stores.changes import Change, DeleteFile, PutFile, detect_encoding, digest_of
 from gateway.stores.stored import StoredFile
 from sandbox.workers.interface import FileChanges, FileName
 
@@ -16,7 +17,12 @@ def to_file_name(file: StoredFile) -> FileName:
     return FileName(path=file.path, kind=file.kind, digest=digest, readonly=file.is_readonly)
 
 
-def to_store_changes(session_id: str, changes: FileChanges, now: int) -> list[Change]:
+async def to_store_changes(tenant: str, session_id: str, changes: FileChanges, now: int) -> list[Change]:
+    size_bytes = sum(len(file.data) for file in changes.written)
+    return await run_large(tenant, size_bytes, _translate, session_id, changes, now)
+
+
+def _translate(session_id: str, changes: FileChanges, now: int) -> list[Change]:
     removed: list[Change] = [DeleteFile(session_id=session_id, path=path) for path in changes.removed]
     written = [
         PutFile(
@@ -26,19 +32,11 @@ def to_store_changes(session_id: str, changes: FileChanges, now: int) -> list[Ch
             at=now,
             content=file.data,
             kind=file.kind,
-            encoding=_detect_encoding(file.data) if file.kind == "file" else "text",
+            encoding=detect_encoding(file.data) if file.kind == "file" else "text",
             readonly=file.readonly,
             keep=file.kind == "directory",
+            digest=digest_of(file.data),
         )
         for file in changes.written
     ]
     return removed + written
-
-
-def _detect_encoding(data: bytes) -> Encoding:
-    """A guest's file is text if it can be read as text."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return "base64"
-    return "base64" if b"\0" in data else "text"

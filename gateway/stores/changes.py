@@ -11,6 +11,7 @@ that is not as expected is PreconditionFailed (…_CHANGED, …_EXISTS).
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 from collections.abc import Sequence
 from typing import Any, Final, Literal
@@ -22,11 +23,25 @@ from gateway.records import Approval, RegistryEntry, Run, Session, Snapshot, Sto
 ABSENT: Final = "absent"
 Kind = Literal["file", "directory", "symlink"]
 Encoding = Literal["text", "base64"]
+_PIECE_BYTES: Final = 64 << 10
+"""What is decoded in one call, which holds the interpreter's lock: other threads have their turn in between."""
 
 
 def digest_of(content: bytes) -> str:
     """The name of a content: lowercase hex SHA-256."""
     return hashlib.sha256(content).hexdigest()
+
+
+def detect_encoding(content: bytes) -> Encoding:
+    """How bytes travel: as text if they are text."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for at in range(0, len(content), _PIECE_BYTES):
+            decoder.decode(content[at : at + _PIECE_BYTES])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return "base64"
+    return "base64" if b"\0" in content else "text"
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -75,7 +90,8 @@ class PutFile(Change, frozen=True):
 
     `content` is the bytes of a file or the target of a link (UTF-8). `readonly` None leaves the flag of an existing file as it
     is. With `protect` a read-only file is not replaced (Forbidden, FILE_READ_ONLY); without, it is: seeds and guests' own
-    trees. `keep` leaves an existing entry, whatever it is, untouched: how directories are made.
+    trees. `keep` leaves an existing entry, whatever it is, untouched: how directories are made. `digest` is the content's, where
+    it is known: else it is computed while other writes wait.
     """
 
     session_id: str
@@ -89,6 +105,7 @@ class PutFile(Change, frozen=True):
     protect: bool = False
     keep: bool = False
     expect: str | None = None
+    digest: str = ""
 
 
 class DeleteFile(Change, frozen=True):
@@ -245,3 +262,8 @@ _DELETING: Final = (
 def is_deletion(changes: Sequence[Change]) -> bool:
     """Whether a write only deletes, or only says so: it is made on a full disk too."""
     return all(isinstance(change, _DELETING) or (isinstance(change, PutValue) and not change.value) for change in changes)
+
+
+def count_bytes(changes: Sequence[Change]) -> int:
+    """How many bytes of contents are written."""
+    return sum(len(getattr(change, name, b"")) for change in changes for name in ("content", "pack", "value"))

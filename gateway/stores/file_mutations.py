@@ -18,6 +18,8 @@ from gateway.stores.row_operations import Delete, Get, Present, Put, Scan, Steps
 from gateway.stores.tables import BLOBS, FILES, FileRow
 
 BY_DIGEST: Final = FILES.orders[1]
+_LARGE_BYTES: Final = 64 << 10
+"""A content that is not handed to the engine if it is stored already: that alone costs milliseconds."""
 
 
 def find_parent(path: str) -> str:
@@ -62,13 +64,13 @@ class Tree:
             message = f"{path} has {len(change.content)} bytes; {self._ledger.limits.file_bytes} are allowed"
             raise TooLarge("FILE_TOO_LARGE", message)
         self._make_parents(path, change.at)
-        yield from self._store(path, self._row(change, old))
-        if change.kind != "directory":
-            self._blobs[digest_of(change.content)] = change.content
+        digest = "" if change.kind == "directory" else change.digest or digest_of(change.content)
+        yield from self._store(path, self._row(change, old, digest))
+        if digest:
+            self._blobs[digest] = change.content
 
-    def _row(self, change: PutFile, old: FileRow | None) -> FileRow:
-        holds = change.kind != "directory"
-        length = len(change.content) if holds else 0
+    def _row(self, change: PutFile, old: FileRow | None, digest: str = "") -> FileRow:
+        length = len(change.content) if digest else 0
         readonly = old is not None and bool(old.readonly) if change.readonly is None else change.readonly
         return FileRow(
             tenant=self._ledger.tenant,
@@ -79,7 +81,7 @@ class Tree:
             kind=change.kind,
             encoding=change.encoding,
             readonly=int(readonly),
-            digest=digest_of(change.content) if holds else "",
+            digest=digest,
             content_bytes=length,
             size_bytes=(length + 2) // 3 * 4 if change.encoding == "base64" else length,
             created_at=old.created_at if old is not None else change.at,
@@ -139,6 +141,9 @@ class Tree:
         gone = [path for path in self._dirty if self._rows[path] is None]
         needed = {row.digest for row in kept}
         blobs = [(tenant, digest, content) for digest, content in self._blobs.items() if digest in needed]
+        if large := [digest for _, digest, content in blobs if len(content) >= _LARGE_BYTES]:
+            known = {row[0] for row in (yield Present(BLOBS, BLOBS.key, (tenant,), large))}
+            blobs = [blob for blob in blobs if blob[1] not in known]
         if blobs:
             yield Put(BLOBS, blobs, keep=True)
         if gone:

@@ -15,6 +15,7 @@ goes on serving without a restart.
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -34,7 +35,7 @@ from gateway.records import (
     Tenant,
     Token,
 )
-from gateway.stores.changes import Change, is_deletion
+from gateway.stores.changes import Change, count_bytes, is_deletion
 from gateway.stores.mutations import apply
 from gateway.stores.pages import find_bytes, find_one, read_lasting_sessions, read_list, read_page
 from gateway.stores.row_operations import Get, Rows, Steps
@@ -74,9 +75,9 @@ class Store(ABC):
         """Run steps; with `several` of them, in one snapshot."""
 
     @abstractmethod
-    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool) -> None:
+    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool, size_bytes: int) -> None:
         """Run steps in one transaction in which no other write to this tenant happens. Another attempt makes them again. What
-        only `deletes` is written on a full disk too, as far as the engine can."""
+        only `deletes` is written on a full disk too, as far as the engine can. `size_bytes` of contents are in it."""
 
     @abstractmethod
     async def compact(self) -> None:
@@ -91,7 +92,8 @@ class Store(ABC):
 
     async def write(self, tenant: str, changes: Sequence[Change]) -> None:
         if changes:
-            await self._write(tenant, lambda: apply(tenant, changes, self.limits), deletes=is_deletion(changes))
+            make_steps = functools.partial(apply, tenant, changes, self.limits)
+            await self._write(tenant, make_steps, deletes=is_deletion(changes), size_bytes=count_bytes(changes))
             if self._observer is not None:
                 self._observer(tenant, changes)
 

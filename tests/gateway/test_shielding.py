@@ -156,7 +156,7 @@ async def put_file(house: House, session: str) -> None:
     """As somebody does who writes a file into the session from outside."""
     changes = FileChanges(written=[FileEntry(path="/new", data=b"news")])
     async with house.sessions.hold(ANN, session) as live:
-        await house.store.write("acme", to_store_changes(session, changes, 1))
+        await house.store.write("acme", await to_store_changes("acme", session, changes, 1))
         await house.sessions.apply(live, changes)
 
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
 from gateway.configuration import Configuration
 from gateway.errors import TooMany, Unavailable
+from gateway.pools import LARGE_BYTES
 from gateway.records import Principal, Quotas, Tenant
 from gateway.telemetry import Telemetry
 from sandbox.capabilities.rate_limits import Bucket
@@ -62,21 +63,49 @@ class _Place:
         self._of.in_flight -= 1
 
 
+class _Turns:
+    """Of the pieces of large bodies the event loop handles one in each of its rounds, tenant after tenant. THREAT[TM-LIM-STARVE]:
+    a request of a few steps waits for a few pieces, however many bodies come at once."""
+
+    def __init__(self) -> None:
+        self._lines: OrderedDict[_Tenant, deque[asyncio.Future[None]]] = OrderedDict()
+
+    async def take(self, tenant: _Tenant) -> None:
+        loop = asyncio.get_running_loop()
+        if not self._lines:
+            loop.call_soon(self._give, loop)
+        turn: asyncio.Future[None] = loop.create_future()
+        self._lines.setdefault(tenant, deque()).append(turn)
+        await turn
+
+    def _give(self, loop: asyncio.AbstractEventLoop) -> None:
+        tenant, line = self._lines.popitem(last=False)
+        turn = line.popleft()
+        if line:
+            self._lines[tenant] = line
+        if not turn.done():
+            turn.set_result(None)
+        if self._lines:
+            loop.call_soon(self._give, loop)
+
+
 class Room:
     """For one body, of what its tenant has for all of them: held while it is entered, by the request or by what goes on when its
-    client has left. `count` is told of each piece."""
+    client has left. `count` is told of each piece, and returns when it is that piece's turn."""
 
-    def __init__(self, tenant: _Tenant, most: int, telemetry: Telemetry) -> None:
-        self._tenant, self._most, self._telemetry = tenant, most, telemetry
+    def __init__(self, tenant: _Tenant, turns: _Turns, most: int, telemetry: Telemetry) -> None:
+        self._tenant, self._turns, self._most, self._telemetry = tenant, turns, most, telemetry
         self._bytes = self._holders = 0
 
-    def count(self, size: int) -> None:
+    async def count(self, size: int) -> None:
         self._bytes += size
         self._tenant.body_bytes += size
         if self._tenant.body_bytes > self._most:
             self._telemetry.refused.labels("tenant_bodies").inc()
             message = f"the bodies of this tenant's requests have more than {self._most} bytes together"
             raise TooMany("BUSY", message, "send fewer large bodies at the same time")
+        if self._bytes > LARGE_BYTES:
+            await self._turns.take(self._tenant)
 
     def __enter__(self) -> Room:
         if not self._holders:
@@ -100,6 +129,7 @@ class Admission:
     ) -> None:
         self._caps, self._telemetry, self._find_tenant, self._clock_s = caps, telemetry, find_tenant, clock_s
         self._tenants: OrderedDict[str, _Tenant] = OrderedDict()
+        self._turns = _Turns()
         self.in_flight = 0
         self.draining = False
         telemetry.in_flight.set_function(lambda: self.in_flight)
@@ -143,7 +173,7 @@ class Admission:
 
     def make_room(self, name: str) -> Room:
         """For the body of a request."""
-        return Room(self._find(name), self._caps.body_bytes_per_tenant_max, self._telemetry)
+        return Room(self._find(name), self._turns, self._caps.body_bytes_per_tenant_max, self._telemetry)
 
     @contextlib.contextmanager
     def hold_stream(self, name: str) -> Iterator[None]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
@@ -126,7 +126,7 @@ class Endpoint:
             await self._authenticator.confirm(operation.audience, asked.headers)  # it may have taken minutes to arrive
             return await self._call(asked._replace(room=room), data)
 
-    async def _read(self, asked: _Asked, request: Request, count: Callable[[int], None]) -> bytes:
+    async def _read(self, asked: _Asked, request: Request, count: Callable[[int], Awaitable[None]]) -> bytes:
         caps, is_upload = self._caps, asked.operation.upload
         with self._admission.take_tenant_place(asked.principal.tenant), step("read body"):
             return await read_body(

@@ -11,7 +11,7 @@ gets to see it. Bytes on the wire are checked in `gateway.http.transport`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from starlette.requests import Request
@@ -77,9 +77,9 @@ async def read_body(
     *,
     bytes_max: int,
     deadline_s: float,
-    count: Callable[[int], None] = lambda size: None,
+    count: Callable[[int], Awaitable[None]],
 ) -> bytes:
-    """`count` is told of every piece before it is held; it raises if there is no room for it."""
+    """`count` is told of every piece before it is held; it raises if there is no room for it, and may let others go first."""
     coding = headers.get("content-encoding", "identity").strip().lower()
     if coding != "identity":
         # Never a guess, and nothing is unpacked here: a small body could become a large one before it is measured.
@@ -98,7 +98,7 @@ async def read_body(
         raise BodyTooSlow("BODY_TOO_SLOW", f"the body did not arrive within {deadline_s:g} s") from None
 
 
-async def _read(request: Request, bytes_max: int, count: Callable[[int], None]) -> bytes:
+async def _read(request: Request, bytes_max: int, count: Callable[[int], Awaitable[None]]) -> bytes:
     pieces: list[bytes] = []
     total = 0
     async for piece in request.stream():
@@ -106,7 +106,7 @@ async def _read(request: Request, bytes_max: int, count: Callable[[int], None]) 
             total += len(piece)
             if total > bytes_max:
                 raise _too_large(bytes_max)
-            count(len(piece))
+            await count(len(piece))
             pieces.append(piece)
             if len(pieces) > PIECES_FREE and total < len(pieces) * PIECE_BYTES_MIN:
                 raise BadRequest("BODY_TOO_FRAGMENTED", f"the body comes in pieces of less than {PIECE_BYTES_MIN} bytes")

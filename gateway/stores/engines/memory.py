@@ -28,7 +28,7 @@ class MemoryStore(Store):
     async def _read(self, steps: Steps[T], *, several: bool = False) -> T:
         return run(self._connection, steps)
 
-    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool) -> None:
+    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool, size_bytes: int) -> None:
         commit(self._connection, make_steps)
 
     async def compact(self) -> None:

@@ -108,7 +108,7 @@ class PostgresStore(Store):
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 return await _run(connection, steps)
 
-    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool) -> None:
+    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool, size_bytes: int) -> None:
         async with self._translated():
             if self._owning is not None:
                 await self._owning.take()

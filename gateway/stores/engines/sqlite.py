@@ -18,11 +18,12 @@ import os
 import queue
 import sqlite3
 import threading
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from sqlalchemy.dialects import sqlite
 
@@ -37,6 +38,8 @@ from gateway.stores.stored import StoreLimits
 
 T = TypeVar("T")
 _GROUP_MAX: Final = 256
+_LARGE_BYTES: Final = 256 << 10
+"""A write that others need not wait for."""
 _SHRINK_PAGES: Final = 4096
 _SMALL_SHRINK_PAGES: Final = 256
 _WAIT_MS: Final = 10_000
@@ -61,6 +64,8 @@ class _Job:
     work: Callable[[sqlite3.Connection], object]
     make_steps: Callable[[], Steps[None]] | None = None
     deletes: bool = False
+    large_of: str | None = None
+    """The tenant of a write that takes long."""
 
 
 class SqliteStore(Store):
@@ -163,37 +168,47 @@ class SqliteStore(Store):
             with contextlib.suppress(sqlite3.Error):
                 connection.close()
 
-    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool) -> None:
-        await self._submit(lambda connection: commit(connection, make_steps), make_steps, deletes=deletes)
+    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool, size_bytes: int) -> None:
+        large_of = tenant if size_bytes >= _LARGE_BYTES else None
+        await self._submit(lambda connection: commit(connection, make_steps), make_steps, deletes=deletes, large_of=large_of)
 
     async def _submit(
         self,
         work: Callable[[sqlite3.Connection], object],
         make_steps: Callable[[], Steps[None]] | None = None,
-        *,
-        deletes: bool = False,
+        **more: Any,
     ) -> None:
         if self._closed:
             raise Unavailable("STORE_CLOSED", "the store is closed")
-        job = _Job(asyncio.get_running_loop().create_future(), work, make_steps, deletes)
+        job = _Job(asyncio.get_running_loop().create_future(), work, make_steps, **more)
         self._jobs.put(job)
         await job.done
 
     def _serve(self) -> None:
-        """The writer's thread: take what waits, commit it together, say how it went."""
-        while (first := self._jobs.get()) is not None:
-            group, last = [first], False
-            while len(group) < _GROUP_MAX and not last:
+        """The writer's thread: take what waits, commit it together, say how it went. THREAT[TM-LIM-STARVE]: of large writes one
+        is made at a time, tenant by tenant, and what came meanwhile goes first."""
+        large: OrderedDict[str, deque[_Job]] = OrderedDict()
+        is_open = True
+        while is_open or large:
+            group: list[_Job] = []
+            while is_open and len(group) < _GROUP_MAX:
                 try:
-                    job = self._jobs.get_nowait()
+                    job = self._jobs.get(block=not group and not large)
                 except queue.Empty:
                     break
-                last = job is None
-                if job is not None:
+                if job is None:
+                    is_open = False
+                elif job.large_of is not None:
+                    large.setdefault(job.large_of, deque()).append(job)
+                else:
                     group.append(job)
-            _deliver(self._commit_group(group))
-            if last:
-                break
+            if group:
+                _deliver(self._commit_group(group))
+            if large:
+                tenant, line = large.popitem(last=False)
+                _deliver(self._commit_group([line.popleft()]))
+                if line:
+                    large[tenant] = line
         self._drop_writer()
 
     def _commit_group(self, group: list[_Job]) -> list[tuple[_Job, BaseException | None]]:

@@ -10,7 +10,7 @@ import pytest
 
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge
 from gateway.files.contract_filesystem import InMemorySessionFileSystemFactory
-from gateway.files.files import Files, encoding_of, normalize
+from gateway.files.files import Files, normalize
 from gateway.records import NIL_UUID, InitialFile
 from gateway.stores import text_search
 from gateway.stores.changes import ABSENT, PutTenant, digest_of
@@ -322,8 +322,3 @@ def test_a_file_over_the_limit_is_refused_before_it_is_decoded() -> None:
         await files.write_bytes(T1, S1, "/a", b"\0" * 1024)
 
     with_files(scenario, StoreLimits(file_bytes=1024))
-
-
-@pytest.mark.parametrize(("content", "encoding"), [(b"", "text"), (b"a", "text"), (b"\xff", "base64"), (b"a\0", "base64")])
-def test_bytes_travel_as_text_if_they_are_text(content: bytes, encoding: str) -> None:
-    assert encoding_of(content) == encoding

@@ -35,6 +35,19 @@ def test_equal_contents_are_kept_once_and_go_with_their_last_file(engine: Engine
     engine.run(scenario)
 
 
+def test_a_large_content_that_is_stored_already_is_stored_for_another_file_too(engine: Engine) -> None:
+    async def scenario(store: Store) -> None:
+        large = b"x" * (1 << 20)
+        await store.write("t1", [put_session(), put_file("/a", large)])
+        await store.write("t1", [put_file("/b", large), put_file("/c", large + b"y")])
+        await store.write("t1", [DeleteFile("s1", "/a")])
+        for path, content in (("/b", large), ("/c", large + b"y")):
+            found = await store.content("t1", "s1", path)
+            assert found is not None and found[1] == content
+
+    engine.run(scenario)
+
+
 def test_a_content_that_moves_between_sessions_in_one_write_stays(engine: Engine) -> None:
     async def scenario(store: Store) -> None:
         await store.write("t1", [put_session(), put_session("s2"), put_file("/a", "x")])

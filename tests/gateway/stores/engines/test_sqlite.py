@@ -77,6 +77,38 @@ def test_writes_that_wait_together_are_committed_together_and_fail_alone(tmp_pat
     asyncio.run(main())
 
 
+def test_tm_lim_starve_a_small_write_waits_for_no_more_than_one_large_write(tmp_path: Path) -> None:
+    """A flood of uploads; large writes take turns by tenant."""
+
+    async def main() -> None:
+        store = await opened(tmp_path / "store.db")
+        await store.write("t2", [PutTenant(tenant("t2")), put_session("s2", "t2")])
+        held, release = threading.Event(), threading.Event()
+        order: list[str] = []
+
+        def hold(connection: sqlite3.Connection) -> None:
+            held.set()
+            release.wait(30)
+
+        async def write(name: str, of: str, session: str, size: int) -> None:
+            await store.write(of, [put_file(f"/{name}", os.urandom(size), session)])
+            order.append(name)
+
+        blocker = asyncio.ensure_future(store._submit(hold))
+        await asyncio.to_thread(held.wait, 30)
+        large = [asyncio.ensure_future(write(f"a{n}", "t1", "s1", sqlite._LARGE_BYTES)) for n in range(3)]
+        large.append(asyncio.ensure_future(write("b", "t2", "s2", sqlite._LARGE_BYTES)))
+        await asyncio.sleep(0)
+        small = asyncio.ensure_future(write("small", "t2", "s2", 10))
+        await asyncio.sleep(0)
+        release.set()
+        await asyncio.gather(blocker, small, *large)
+        assert order == ["small", "a0", "b", "a1", "a2"]
+        await store.close()
+
+    asyncio.run(main())
+
+
 def test_the_store_is_private_to_its_owner(tmp_path: Path) -> None:
     async def main() -> None:
         store = await opened(tmp_path / "data" / "store.db")
