@@ -119,7 +119,7 @@ LANGUAGES: Final[dict[Language, LanguageFacts]] = {
     Language.TYPESCRIPT: LanguageFacts(
         spellings=("typescript", "type_script", "TypeScript", "ts", "TS"),
         guest="javascript",
-        suffixes=(".ts", ".cts", ".mts"),
+        suffixes=(".ts", ".cts", ".mts", ".tsx"),
         place=_place_javascript,
         reserved=_JAVASCRIPT_KEYWORDS,
         ending="\nvoid 0",

@@ -40,19 +40,19 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class Unit:
-    """One source file to compile."""
+    """One source file to compile, and the files it reads."""
 
     source: Path
     flags: tuple[str, ...]
+    reads: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One guest: what to compile, what else the result depends on, and how to link."""
+    """One guest: what to compile, and how to link."""
 
     name: str
     units: tuple[Unit, ...]
-    dependencies: tuple[Path, ...]
     link_flags: tuple[str, ...]
 
 
@@ -115,20 +115,26 @@ def plan_javascript() -> Plan:
     here = HERE / "javascript"
     digests = HERE / "shell" / "tools"
     include = ("-I", str(engine), "-I", str(digests))
-    units = [Unit(here / name, (*javascript.TARGET_FLAGS, *javascript.SOURCE_FLAGS, *include)) for name in javascript.SOURCES]
+    hash_header = digests / "hash.h"
+
+    def ours(name: str) -> Unit:
+        patterns = javascript.READS.get(name, javascript.HEADERS)
+        reads = [path for pattern in patterns for path in sorted(here.glob(pattern))]
+        return Unit(here / name, (*javascript.TARGET_FLAGS, *javascript.SOURCE_FLAGS, *include), (*reads, hash_header))
+
+    units = [ours(name) for name in javascript.SOURCES]
     units += [Unit(engine / name, (*javascript.TARGET_FLAGS, *javascript.ENGINE_FLAGS)) for name in javascript.ENGINE_SOURCES]
-    units += [Unit(HEAP, HEAP_FLAGS), Unit(digests / "hash.c", SHELL_FLAGS)]
-    dependencies = [path for pattern in javascript.DEPENDENCIES for path in sorted(here.glob(pattern))] + [digests / "hash.h"]
-    return Plan("javascript", tuple(units), tuple(dependencies), (*javascript.TARGET_FLAGS, *javascript.LINK_FLAGS))
+    units += [Unit(HEAP, HEAP_FLAGS), Unit(digests / "hash.c", SHELL_FLAGS, (hash_header,))]
+    return Plan("javascript", tuple(units), (*javascript.TARGET_FLAGS, *javascript.LINK_FLAGS))
 
 
 def plan_shell() -> Plan:
     here = HERE / "shell"
     flags = (*SHELL_FLAGS, "-I", str(here))
     sources = sorted(path for path in here.glob("**/*.c") if path.name != "main_native.c")
-    dependencies = sorted([*here.glob("**/*.h"), *here.glob("**/*.def")])
-    units = (*(Unit(source, flags) for source in sources), Unit(HEAP, HEAP_FLAGS))
-    return Plan("shell", units, tuple(dependencies), (*SHELL_FLAGS[:3], *SHELL_LINK_FLAGS))
+    headers = tuple(sorted([*here.glob("**/*.h"), *here.glob("**/*.def")]))
+    units = (*(Unit(source, flags, headers) for source in sources), Unit(HEAP, HEAP_FLAGS))
+    return Plan("shell", units, (*SHELL_FLAGS[:3], *SHELL_LINK_FLAGS))
 
 
 def digest_of(paths: tuple[Path, ...], *more: object) -> str:
@@ -142,8 +148,8 @@ def build(plan: Plan, force: bool, progress: Progress) -> Path:
     """Compile what changed, link, and put the result in place."""
     objects = WORK / plan.name
     objects.mkdir(parents=True, exist_ok=True)
-    common = digest_of(plan.dependencies)
-    wanted = {objects / f"{digest_of((unit.source,), unit.flags, common)}.o": unit for unit in plan.units}
+    read = {reads: digest_of(reads) for reads in {unit.reads for unit in plan.units}}
+    wanted = {objects / f"{digest_of((unit.source,), unit.flags, read[unit.reads])}.o": unit for unit in plan.units}
     target, stamp = BUILT / f"{plan.name}.wasm", objects / "linked"
     linked = digest_of((), sorted(path.name for path in wanted), plan.link_flags)
     if not force and target.exists() and stamp.exists() and stamp.read_text() == linked:

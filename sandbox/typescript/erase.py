@@ -1,7 +1,7 @@
-"""TypeScript to JavaScript by blanking: types are replaced by spaces, so every line and column of the program stays true.
+"""TypeScript to JavaScript in place: types are replaced by spaces, and what has a value is compiled where it stands.
 
-Purpose: `erase(source)` gives JavaScript text with the same lines and the same code points per line, or diagnostics that say what
-cannot be erased (enums, namespaces with values, parameter properties, decorators, JSX …) and where.
+Purpose: `erase(source)` gives JavaScript text with the same lines, or diagnostics that say what is wrong and where. Enums,
+namespaces, parameter properties, decorators, JSX, `import =` and `export =` are compiled; all else keeps its columns too.
 
 Rules: a blanked statement leaves a `;` behind, so that the lines around it cannot run together. Nothing is reordered, except
 that a bracket moves over a blanked type that contains a line break where JavaScript allows none. Input is capped.
@@ -15,13 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from sandbox.typescript.grammar import find_jsx, read
-from sandbox.typescript.walk import LINE_ENDS, Blank, Eraser, unsupported
+from sandbox.typescript.edits import apply_edits
+from sandbox.typescript.grammar import read
+from sandbox.typescript.walk import Eraser
 from sandbox.wire import Diagnostic, Severity, Span
 
 MAX_SOURCE_BYTES: Final = 8 << 20
-
-_JSX: Final = ("JSX is not supported", "build the value with function calls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Erased:
 
 
 def erase(source: str, filename: str = "<run>") -> Erased:
-    """Blanks the types of `source`. Never raises for any text."""
+    """Erase the types of `source`, and compile the rest. Never raises for any text."""
     try:
         text = source.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -41,36 +40,11 @@ def erase(source: str, filename: str = "<run>") -> Erased:
         return refuse(source, "the source is not valid Unicode: it has half of a surrogate pair", span=place)
     if len(text) > MAX_SOURCE_BYTES:
         return refuse(source, f"the source is larger than {MAX_SOURCE_BYTES} bytes")
-    tree = read(text)
     eraser = Eraser(text)
-    eraser.walk(tree)
+    eraser.walk(read(text, is_jsx=filename.endswith(".tsx")))
     if eraser.diagnostics:
-        if (tree.root_node.has_error or filename.endswith(".tsx")) and (jsx := find_jsx(text)) is not None:
-            return Erased(source, (unsupported(text, jsx, *_JSX),))
         return Erased(source, tuple(eraser.diagnostics))
-    return Erased(_apply(source, text, eraser.blanks), ())
-
-
-def _apply(source: str, text: bytes, blanks: list[Blank]) -> str:
-    if not blanks:
-        return source
-    pieces: list[str] = []
-    at = 0
-    for blank in sorted(blanks, key=lambda b: (b.start, -b.end)):
-        if blank.end <= at:
-            continue
-        start = max(blank.start, at)
-        pieces.append(text[at:start].decode("utf-8"))
-        gone = text[start : blank.end].decode("utf-8")
-        spaces = [c if c in LINE_ENDS else " " for c in gone]
-        if blank.start == start and blank.head != " ":
-            spaces[0] = blank.head
-        if blank.tail != " ":
-            spaces[-1] = blank.tail
-        pieces.append("".join(spaces))
-        at = blank.end
-    pieces.append(text[at:].decode("utf-8"))
-    return "".join(pieces)
+    return Erased(apply_edits(text, eraser.blanks, eraser.inserts) if eraser.blanks or eraser.inserts else source, ())
 
 
 def refuse(source: str, message: str, hint: str | None = None, span: Span | None = None) -> Erased:

@@ -1,28 +1,31 @@
-"""Finds what to blank in the tree of a TypeScript program, and what cannot be blanked.
+"""Finds what to blank in the tree of a TypeScript program, and has the rest of what JavaScript lacks compiled.
 
-Purpose: `Eraser(text).walk(tree)` collects `blanks` and `diagnostics` in one pass.
+Purpose: `Eraser(text).walk(tree)` collects `blanks`, `inserts` and `diagnostics` in one pass.
 
 Rules: one visitor per kind of node; a visitor returns whether the children are to be visited. No recursion: the tree is
-walked with a cursor. Offsets are bytes of the original text. Does not know how blanks are applied or where programs come from.
+walked with a cursor. Offsets are bytes of the original text. Does not know how edits are applied or where programs come from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from tree_sitter import Node, Tree
 
+from sandbox.typescript.decorators import Decorators
+from sandbox.typescript.editor import Editor
+from sandbox.typescript.edits import LINE_ENDS
 from sandbox.typescript.grammar import start_of_arguments
-from sandbox.wire import Diagnostic, Severity, Span
+from sandbox.typescript.jsx import Jsx
+from sandbox.typescript.value_declarations import NAMESPACES, PROPERTY_MODIFIERS, Declarations
 
 MAX_TREE_DEPTH: Final = 2_000
 MAX_DIAGNOSTICS: Final = 20
 
 _BEGINNINGS: Final = frozenset({"let", "const", "var", "function", "class", "interface", "type", "enum", "import", "export"})
 """A statement of one line that begins like this and is not understood at the end of the source has not ended."""
-LINE_ENDS: Final = frozenset("\n\r\u2028\u2029")
 
 #: Nodes that are types and nothing else wherever they stand.
 _TYPES: Final = frozenset(
@@ -49,6 +52,7 @@ _TYPE_STATEMENTS: Final = frozenset(
         "index_signature",
     }
 )
+_VALUES: Final = frozenset({"identifier", "shorthand_property_identifier"})
 _NOTHING: Final = frozenset({"comment", "empty_statement"})
 #: Statements that end where their last expression ends when the author left the semicolon out.
 _CLOSED_BY_NEWLINE: Final = frozenset(
@@ -66,40 +70,18 @@ _MODIFIERS: Final = frozenset({"accessibility_modifier", "override_modifier", "r
 
 _CONTEXTUAL_NAMES: Final = frozenset({b"get", b"set", b"static", b"async", b"accessor"})
 
-_UNSUPPORTED: Final = {
-    "enum_declaration": ("an enum has a value at run time and cannot be erased", "use const Color = { Red: 0 } as const"),
-    "internal_module": ("a namespace with values cannot be erased", "use a module of its own, or an object"),
-    "module": ("a module block with values cannot be erased", "use a file of its own"),
-    "import_alias": ("an import alias cannot be erased", "use const Name = Other.Name"),
-    "import_require_clause": ("import … = require(…) cannot be erased", "use import … from, or const x = require(…)"),
-    "decorator": ("decorators are not supported", "call the function yourself"),
-}
-_PARAMETER_PROPERTY: Final = (
-    "a parameter property cannot be erased",
-    "declare the field in the class and assign it in the constructor",
-)
-_EXPORT_ASSIGNMENT: Final = ("export = cannot be erased", "use export default")
 _ANGLE_ASSERTION: Final = ("a type assertion in angle brackets may not span lines", "write it as: value as Type")
 
 
-@dataclass(frozen=True, slots=True)
-class Blank:
-    """Bytes to blank, and what to write over their first and last characters instead of a space."""
-
-    start: int
-    end: int
-    head: str = " "
-    tail: str = " "
-
-
-class Eraser:
-    """Collects what to blank in one pass over the tree."""
+class Eraser(Editor):
+    """Collects edits in one pass over the tree."""
 
     def __init__(self, text: bytes) -> None:
-        self.text = text
-        self.blanks: list[Blank] = []
-        self.diagnostics: list[Diagnostic] = []
-        self.path: list[Node] = []
+        super().__init__(text)
+        self.declarations = declarations = Declarations(self)
+        decorators, jsx = Decorators(self), Jsx(self)
+        self.imports: list[Node] = []
+        self.values: set[str] = set()
         self.visitors: dict[str, Callable[[Node], bool]] = {
             "ERROR": self.syntax_error,
             "arrow_function": self.arrow_function,
@@ -113,17 +95,23 @@ class Eraser:
             "optional_parameter": self.parameter,
             "variable_declarator": lambda node: self.blank_tokens(node, "!"),
             "public_field_definition": self.member,
-            "method_definition": self.member,
-            "abstract_class_declaration": lambda node: self.blank_tokens(node, "abstract"),
+            "method_definition": lambda node: self.member(node) and declarations.constructor(node),
+            "enum_declaration": declarations.enum,
+            "import_alias": declarations.import_equals,
+            "class": decorators.expression,
+            "class_declaration": decorators.declaration,
+            "abstract_class_declaration": lambda node: self.blank_tokens(node, "abstract") and decorators.declaration(node),
+            "class_body": decorators.body,
+            "jsx_element": jsx.element,
+            "jsx_self_closing_element": jsx.self_closing,
+            "jsx_closing_element": jsx.closing,
             "import_statement": self.import_statement,
-            "import_specifier": self.specifier,
-            "export_specifier": self.specifier,
+            "export_specifier": self.export_specifier,
             "export_statement": self.export_statement,
             "internal_module": self.namespace,
             "module": self.namespace,
             **dict.fromkeys(_TYPES, self.type_node),
             **dict.fromkeys(_TYPE_STATEMENTS, self.type_statement),
-            **dict.fromkeys(_UNSUPPORTED.keys() - {"internal_module", "module"}, self.refuse),
         }
 
     def walk(self, tree: Tree) -> None:
@@ -133,8 +121,10 @@ class Eraser:
             node = cursor.node
             assert node is not None
             visit = self.visitors.get(node.type)
-            if node.is_missing:
+            if node.is_missing and not _is_unwritten(node, self.path):
                 self.complain(f"{_quote(node.type)} expected", node)
+            if node.type in _VALUES:
+                self.values.add(self.read(node))
             # Errors are told wherever they are, also inside of what is blanked.
             descend = node.child_count > 0 and (visit is None or visit(node) or (node.has_error and node.type != "ERROR"))
             if len(self.diagnostics) >= MAX_DIAGNOSTICS:
@@ -147,23 +137,9 @@ class Eraser:
                 continue
             while not cursor.goto_next_sibling():
                 if not cursor.goto_parent():
+                    self.drop_imported_types()
                     return
                 self.path.pop()
-
-    def blank(self, start: int, end: int, head: str = " ", tail: str = " ") -> None:
-        self.blanks.append(Blank(start, end, head, tail))
-
-    def blank_node(self, node: Node) -> bool:
-        self.blank(node.start_byte, node.end_byte)
-        return False
-
-    def complain(self, message: str, node: Node, start: int | None = None) -> None:
-        span = span_of(self.text, node.start_byte if start is None else start, node.end_byte)
-        self.diagnostics.append(Diagnostic(severity=Severity.ERROR, code="SYNTAX_ERROR", message=message, span=span))
-
-    def refuse(self, node: Node, why: tuple[str, str] | None = None) -> bool:
-        self.diagnostics.append(unsupported(self.text, node, *(why or _UNSUPPORTED[node.type])))
-        return False
 
     def syntax_error(self, node: Node) -> bool:
         """Only the first place where the parser lost its way is worth telling."""
@@ -230,13 +206,14 @@ class Eraser:
         return True
 
     def non_null_expression(self, node: Node) -> bool:
-        self.blank(node.end_byte - 1, node.end_byte)
+        if not node.children[-1].is_missing:
+            self.blank(node.end_byte - 1, node.end_byte)
         return True
 
     def type_assertion(self, node: Node) -> bool:
         types = node.children[0]
         if self.has_line_end(types):
-            return self.refuse(types, _ANGLE_ASSERTION)
+            return self.refuse(types, *_ANGLE_ASSERTION)
         return True
 
     # Declarations
@@ -247,8 +224,8 @@ class Eraser:
             self.blank(node.start_byte, self.behind_comma(node))
             return False
         for child in node.children:
-            if child.type in ("accessibility_modifier", "override_modifier", "readonly"):
-                return self.refuse(node, _PARAMETER_PROPERTY)
+            if child.type in PROPERTY_MODIFIERS:
+                self.blank_node(child)
         return self.blank_tokens(node, "?")
 
     def member(self, node: Node) -> bool:
@@ -280,9 +257,8 @@ class Eraser:
     def namespace(self, node: Node) -> bool:
         if _has_only_types(node):
             self.blank(node.start_byte, node.end_byte, head=";")
-        else:
-            self.refuse(node)
-        return False
+            return False
+        return self.declarations.namespace(node)
 
     # Imports and exports
 
@@ -290,33 +266,49 @@ class Eraser:
         if any(child.type == "type" for child in node.children):
             self.blank(node.start_byte, node.end_byte, head=";")
             return False
-        return True
+        if any(child.type == "import_require_clause" for child in node.children):
+            return self.declarations.import_equals(node)
+        self.imports.append(node)
+        for _, whole in _imported(node):
+            self.specifier(whole)
+        return False
 
     def specifier(self, node: Node) -> bool:
-        if node.children[0].type == "type" and node.child_count > 1:
+        if _is_type(node):
             self.blank(node.start_byte, self.behind_comma(node))
         return False
+
+    def export_specifier(self, node: Node) -> bool:
+        self.values.add(self.read(node.named_children[0]))
+        return self.specifier(node)
+
+    def drop_imported_types(self) -> None:
+        """An import that is used as a type and never as a value is a type. One that is not used at all stays: a later program
+        of the session may use it."""
+        erased = b" ".join(self.text[blank.start : blank.end] for blank in self.blanks) if self.imports else b""
+        for statement in self.imports:
+            imported = [(self.read(bound), whole) for bound, whole in _imported(statement) if not _is_type(whole)]
+            types = [whole for name, whole in imported if name not in self.values and _names(erased, name)]
+            if types and len(types) == len(imported):
+                self.blank(statement.start_byte, statement.end_byte, head=";")
+            for whole in types:
+                self.blank(whole.start_byte, self.behind_comma(whole))
 
     def export_statement(self, node: Node) -> bool:
         kinds = ["type" if _is_type_keyword(child) else child.type for child in node.children]
         if "=" in kinds:
-            return self.refuse(node, _EXPORT_ASSIGNMENT)
+            return self.declarations.export_equals(node)
         declared = node.child_by_field_name("declaration") or node.child_by_field_name("value")
         if "type" in kinds or "namespace" in kinds or (declared is not None and self.is_type_only(declared)):
             self.blank(node.start_byte, node.end_byte, head=";")
             return False
-        return True
+        owner = self.declarations.owner(self.path)
+        return self.declarations.export_from_namespace(node, owner) if owner is not None else True
 
     def is_type_only(self, node: Node) -> bool:
-        return node.type in _TYPE_STATEMENTS or (node.type in ("internal_module", "module") and _has_only_types(node))
+        return node.type in _TYPE_STATEMENTS or (node.type in NAMESPACES and _has_only_types(node))
 
     # Looking around
-
-    def blank_tokens(self, node: Node, *tokens: str) -> bool:
-        for child in node.children:
-            if child.type in tokens and not child.is_named:
-                self.blank_node(child)
-        return True
 
     def has_line_end(self, node: Node) -> bool:
         return self.breaks_line(node.start_byte, node.end_byte)
@@ -356,6 +348,29 @@ class Eraser:
         return False
 
 
+def _is_type(specifier: Node) -> bool:
+    return specifier.child_count > 1 and specifier.children[0].type == "type"
+
+
+def _names(text: bytes, name: str) -> bool:
+    return re.search(rb"(?<![\w$])" + re.escape(name.encode()) + rb"(?![\w$])", text) is not None
+
+
+def _imported(statement: Node) -> Iterator[tuple[Node, Node]]:
+    """The names that an import statement binds, each with all that is written for it."""
+    clauses = [child for child in statement.named_children if child.type == "import_clause"]
+    for part in (part for clause in clauses for part in clause.named_children):
+        if part.type == "named_imports":
+            for specifier in part.named_children:
+                bound = specifier.child_by_field_name("alias") or specifier.child_by_field_name("name")
+                if bound is not None:
+                    yield bound, specifier
+        elif part.type == "identifier":
+            yield part, part
+        elif part.type == "namespace_import":
+            yield part.named_children[0], part
+
+
 def _has_only_types(namespace: Node) -> bool:
     """True when nothing in the namespace exists at run time, looking into nested namespaces."""
     queue = [namespace]
@@ -368,7 +383,7 @@ def _has_only_types(namespace: Node) -> bool:
                 if inside is None or inner.child_by_field_name("value") is not None:
                     break
                 inner = inside
-            if inner.type in ("internal_module", "module"):
+            if inner.type in NAMESPACES:
                 queue.append(inner)
             elif inner.type not in _TYPE_STATEMENTS and inner.type not in _NOTHING:
                 return False
@@ -380,21 +395,10 @@ def _is_type_keyword(node: Node) -> bool:
     return node.type == "ERROR" and node.text == b"type"
 
 
+def _is_unwritten(node: Node, path: list[Node]) -> bool:
+    """The grammar reads `[a as any] = b` as if it were `[a as any]! = b`."""
+    return node.type == "!" and path[-1].type == "non_null_expression"
+
+
 def _quote(word: str) -> str:
     return word if " " in word else f"'{word}'"
-
-
-def span_of(text: bytes, start: int, end: int) -> Span:
-    """The 1-based span of a range of bytes; columns count code points."""
-
-    def position(at: int) -> tuple[int, int]:
-        line_start = text.rfind(b"\n", 0, at) + 1
-        return text.count(b"\n", 0, at) + 1, len(text[line_start:at].decode("utf-8", "replace")) + 1
-
-    (line, column), (end_line, end_column) = position(start), position(end)
-    return Span(line=line, column=column, end_line=end_line, end_column=end_column)
-
-
-def unsupported(text: bytes, node: Node, message: str, hint: str) -> Diagnostic:
-    span = span_of(text, node.start_byte, node.end_byte)
-    return Diagnostic(severity=Severity.ERROR, code="UNSUPPORTED_FEATURE", message=message, hint=hint, span=span)

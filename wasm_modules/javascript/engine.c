@@ -46,7 +46,7 @@ int engine_release_name(JSContext *ctx, JSAtom name)
 {
     if (JS_DeleteProperty(ctx, ctx->global_var_obj, name, 0) < 0)
         return -1;
-    return release_global(ctx, name, false);
+    return release_global(ctx, name, true);
 }
 
 int engine_release_declared(JSContext *ctx, JSValueConst script, JSAtom watched, bool *declared)
@@ -133,9 +133,105 @@ void engine_drop_jobs(JSRuntime *rt)
     }
 }
 
+/* Puts the next entry of a table of positions behind those that are there, as the compiler does. */
+static void put_position(DynBuf *table, uint32_t pc_step, int line_step, int column_step)
+{
+    if (line_step >= PC2LINE_BASE && line_step < PC2LINE_BASE + PC2LINE_RANGE && pc_step <= PC2LINE_DIFF_PC_MAX) {
+        dbuf_putc(table, (uint8_t)(line_step - PC2LINE_BASE + (int)pc_step * PC2LINE_RANGE + PC2LINE_OP_FIRST));
+    } else {
+        dbuf_putc(table, 0);
+        dbuf_put_leb128(table, pc_step);
+        dbuf_put_sleb128(table, line_step);
+    }
+    dbuf_put_sleb128(table, column_step);
+}
+
+/* Writes the table of positions of one function again, with other columns. */
+static int move_function(JSContext *ctx, JSFunctionBytecode *b, const struct moves *moves)
+{
+    const uint8_t *p = b->pc2line_buf, *end = p + b->pc2line_len;
+    int line = b->line_num, column = b->col_num;
+    b->col_num = (int)moves_undo(moves, (uint32_t)line, (uint32_t)column);
+    if (!p)
+        return 0;
+    DynBuf table;
+    js_dbuf_init(ctx, &table);
+    for (int last = b->col_num; p < end;) {
+        uint32_t pc_step = 0;
+        int32_t line_step, column_step;
+        unsigned op = *p++;
+        if (op == 0) {
+            p += get_leb128(&pc_step, p, end);
+            p += get_sleb128(&line_step, p, end);
+        } else {
+            pc_step = (op - PC2LINE_OP_FIRST) / PC2LINE_RANGE;
+            line_step = (int32_t)((op - PC2LINE_OP_FIRST) % PC2LINE_RANGE) + PC2LINE_BASE;
+        }
+        p += get_sleb128(&column_step, p, end);
+        line += line_step;
+        column += column_step;
+        int moved = (int)moves_undo(moves, (uint32_t)line, (uint32_t)column);
+        put_position(&table, pc_step, line_step, moved - last);
+        last = moved;
+    }
+    if (dbuf_error(&table)) {
+        dbuf_free(&table);
+        JS_ThrowOutOfMemory(ctx);
+        return -1;
+    }
+    js_free(ctx, b->pc2line_buf);
+    b->pc2line_buf = table.buf;
+    b->pc2line_len = (int)table.size;
+    return 0;
+}
+
+/* Functions that are waiting to be moved; what a function contains is in its constants. */
+static int move_all(JSContext *ctx, JSFunctionBytecode *first, const struct moves *moves)
+{
+    DynBuf waiting;
+    js_dbuf_init(ctx, &waiting);
+    dbuf_put(&waiting, (uint8_t *)&first, sizeof first);
+    int status = 0;
+    for (size_t done = 0; status == 0 && !dbuf_error(&waiting) && done < waiting.size; done += sizeof first) {
+        JSFunctionBytecode *b;
+        memcpy(&b, waiting.buf + done, sizeof b);
+        status = move_function(ctx, b, moves);
+        for (int i = 0; i < b->cpool_count; i++) {
+            JSFunctionBytecode *inner = JS_VALUE_GET_PTR(b->cpool[i]);
+            if (JS_VALUE_GET_TAG(b->cpool[i]) == JS_TAG_FUNCTION_BYTECODE)
+                dbuf_put(&waiting, (uint8_t *)&inner, sizeof inner);
+        }
+    }
+    if (status == 0 && dbuf_error(&waiting)) {
+        JS_ThrowOutOfMemory(ctx);
+        status = -1;
+    }
+    dbuf_free(&waiting);
+    return status;
+}
+
+int engine_move_positions(JSContext *ctx, JSValueConst compiled, const struct moves *moves)
+{
+    if (moves->count == 0)
+        return 0;
+    if (JS_VALUE_GET_TAG(compiled) == JS_TAG_MODULE)
+        compiled = ((JSModuleDef *)JS_VALUE_GET_PTR(compiled))->func_obj;
+    return JS_VALUE_GET_TAG(compiled) == JS_TAG_FUNCTION_BYTECODE ? move_all(ctx, JS_VALUE_GET_PTR(compiled), moves) : 0;
+}
+
 JSValue engine_eval_at(JSContext *ctx, const char *source, size_t len, const char *filename, int line)
 {
-    return JS_EvalInternal(ctx, ctx->global_obj, source, len, filename, line, JS_EVAL_TYPE_GLOBAL, -1);
+    const int flags = JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_COMPILE_ONLY;
+    JSValue script = JS_EvalInternal(ctx, ctx->global_obj, source, len, filename, line, flags, -1);
+    if (JS_IsException(script))
+        return script;
+    struct moves moves = moves_read(source, len);
+    int status = engine_move_positions(ctx, script, &moves);
+    moves_free(&moves);
+    if (status == 0)
+        return JS_EvalFunction(ctx, script);
+    JS_FreeValue(ctx, script);
+    return JS_EXCEPTION;
 }
 
 void engine_forget_file_modules(JSContext *ctx)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "moves.h"
 #include "quickjs.h"
 
 /* Makes room for the top-level declarations of a compiled script, so that `let x` may follow an earlier turn's
@@ -37,6 +38,10 @@ void engine_restart_clock(JSContext *ctx);
 
 /* Drops every queued promise job without running it. */
 void engine_drop_jobs(JSRuntime *rt);
+
+/* Gives a compiled script or module, and the functions in it, the positions of the source it was made of. Returns 0, or -1 with
+ * an exception. */
+int engine_move_positions(JSContext *ctx, JSValueConst compiled, const struct moves *moves);
 
 /* Compiles and runs `source` as a classic script whose first line counts as line `line` (0 hides a wrapper line). */
 JSValue engine_eval_at(JSContext *ctx, const char *source, size_t len, const char *filename, int line);

@@ -15,6 +15,7 @@ ENGINE_SOURCES: Final = ("dtoa.c", "libregexp.c", "libunicode.c")
 SOURCES: Final = (
     "engine.c",
     "buffer.c",
+    "moves.c",
     "host.c",
     "serialize.c",
     "timers.c",
@@ -31,8 +32,9 @@ SOURCES: Final = (
     "turn.c",
 )
 
-#: Files that change the result without being compiled themselves (headers and the embedded prelude).
-DEPENDENCIES: Final = ("*.h", "prelude/*.js")
+#: What a source reads besides itself, where that is not every header: the engine compiles slowly, the prelude changes often.
+READS: Final = {"engine.c": ("engine.h", "moves.h"), "prelude.c": ("prelude.h", "prelude/*.js")}
+HEADERS: Final = ("*.h",)
 
 TARGET_FLAGS: Final = ("-target", "wasm32-wasi", "-O2", "-D_GNU_SOURCE", "-DNDEBUG")
 

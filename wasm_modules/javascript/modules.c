@@ -83,9 +83,14 @@ static JSModuleDef *compile_module(JSContext *ctx, const char *name, JSValueCons
     if (!text)
         return NULL;
     JSValue compiled = JS_Eval(ctx, text, len, name, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY);
+    struct moves moves = moves_read(text, len);
+    int status = JS_IsException(compiled) ? -1 : engine_move_positions(ctx, compiled, &moves);
+    moves_free(&moves);
     JS_FreeCString(ctx, text);
-    if (JS_IsException(compiled))
+    if (status < 0) {
+        JS_FreeValue(ctx, compiled);
         return NULL;
+    }
     JSModuleDef *module = JS_VALUE_GET_PTR(compiled);
     JSValue args[2] = {JS_GetImportMeta(ctx, module), JS_NewString(ctx, name)};
     JSValue filled = realm_hook("fillMeta", 2, args);

@@ -70,6 +70,9 @@ static const char stdin_js[] = {
 static const char modules_js[] = {
 #embed "prelude/modules.js"
     , 0};
+static const char typescript_js[] = {
+#embed "prelude/typescript.js"
+    , 0};
 static const char tools_js[] = {
 #embed "prelude/tools.js"
     , 0};
@@ -98,6 +101,7 @@ const struct prelude_file prelude_files[] = {
     {"hatchway:child_process", child_process_js},
     {"hatchway:stdin", stdin_js},
     {"hatchway:modules", modules_js},
+    {"hatchway:typescript", typescript_js},
     {"hatchway:tools", tools_js},
 };
 const size_t prelude_count = sizeof prelude_files / sizeof *prelude_files;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "moves.h"
 #include "quickjs.h"
 
 #define PATH_LIMIT_BYTES 4096
@@ -34,6 +35,7 @@ struct realm {
     const char *program_name; /* file name of the running program */
     const char *program_text; /* and its source, for error reports */
     size_t program_len;
+    struct moves moves; /* between it and what was compiled */
     const struct position *importing; /* the import statement being carried out, or that failed */
     unsigned turn; /* number of the running turn */
     unsigned run; /* number of the running program, as `<run N>` has it: empty ones do not count */

@@ -247,9 +247,13 @@ void report_exception(JSContext *ctx, JSValueConst exception, bool compiling, bo
     choose_code(ctx, exception, kind, text, frames, compiling, code, sizeof code);
     struct position at = {0, 0};
     if (realm.program_name)
-        at = in_code_points(find_position(frames, realm.program_name));
+        at = find_position(frames, realm.program_name);
+    bool is_moved = at.line && !compiling; /* compiled code has the positions of the source already */
     if (!at.line && realm.importing)
-        at = in_code_points(*realm.importing);
+        at = *realm.importing;
+    if (!is_moved)
+        at.column = moves_undo(&realm.moves, at.line, at.column);
+    at = in_code_points(at);
 
     buffer_put_text(error, "{\"code\":");
     buffer_put_json_string(error, code, strlen(code));

@@ -296,7 +296,8 @@ static void run_request(JSContext *ctx, const struct request *request, const cha
 {
     struct program program;
     realm_limit_parser();
-    if (program_compile(ctx, request->code, request->code_len, filename, &program) < 0) {
+    if (program_compile(ctx, request->code, request->code_len, filename, &program) < 0 ||
+        engine_move_positions(ctx, program.script, &realm.moves) < 0) {
         outcome->diagnose = request->validate_only;
         outcome->unread = true;
         report_pending(ctx, true, !request->validate_only, outcome);
@@ -438,10 +439,14 @@ int turn(char *text, uint32_t len)
         realm.run += request.code_len > 0;
         const char *filename = name_program(ctx, request.filename, own);
         realm.program_name = filename;
-        realm.program_text = request.code;
         realm.program_len = request.code_len;
+        realm.moves = moves_read(request.code, request.code_len);
+        char *stripped = realm.moves.count ? moves_strip(&realm.moves, request.code, &realm.program_len) : NULL;
+        realm.program_text = stripped ? stripped : request.code;
         run_request(ctx, &request, filename, &outcome);
         realm.program_name = realm.program_text = NULL;
+        free(stripped);
+        moves_free(&realm.moves);
     }
     free_request(ctx, &request);
     JS_FreeValue(ctx, inputs);

@@ -1,7 +1,7 @@
 // modules.js: where the names in import and require lead, and what the files there hold.
 // File modules are read once; when any of them changed on disk since, all are read afresh by the next turn that imports.
 (function (native, hooks) {
-  const ENDINGS = ["", ".js", ".mjs", ".cjs", ".ts", ".mts", ".json", "/index.js", "/index.mjs", "/index.ts", "/index.json"];
+  const ENDINGS = ["", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".json", "/index.js", "/index.mjs", "/index.ts", "/index.json"];
   const IS_PATH = /^(\.\.?(\/|$)|\/|file:)/;
   const OF_THE_NETWORK = ["http", "https", "http2", "net", "tls", "dgram", "dns", "axios", "got", "node-fetch", "undici", "ws"];
   const OF_PROCESSES = ["cluster", "worker_threads"];
@@ -32,7 +32,7 @@
   };
 
   const findFile = (path) => {
-    const typed = /\.[cm]?js$/.test(path) ? [path.replace(/js$/, "ts")] : [];
+    const typed = /\.[cm]?js$/.test(path) ? [path.replace(/js$/, "ts"), path.replace(/\.js$/, ".tsx")] : [];
     return [...ENDINGS.map((ending) => path + ending), ...typed].find(isFile);
   };
 
@@ -111,7 +111,7 @@
   const read = (path) => {
     loaded.set(path, stamp(path));
     const source = hooks.fs.readFileSync(path, "utf8").replace(/^\uFEFF/, "");
-    if (!/\.[cm]?ts$/.test(path)) return source;
+    if (!/\.([cm]?ts|tsx)$/.test(path)) return source;
     const reply = native.erase(path, source);
     if (reply.error === undefined) return reply.code;
     const { code = "SYNTAX_ERROR", message, hint, span } = reply.error;
