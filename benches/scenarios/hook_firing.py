@@ -36,10 +36,15 @@ _AT_ONCE = 2
 _ROW = 10
 
 
+async def _find_nothing(*names: str) -> None:
+    """The hook has no stored program and no key."""
+
+
 class _Firing:
     """A session with a hundred files, in a worker of `workers`, and one hook."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
+        from gateway.egress import Egress
         from gateway.hooks.executors import Executors
         from gateway.hooks.executors.programs import WorkerForks
         from gateway.hooks.specs import check_specs
@@ -47,7 +52,9 @@ class _Firing:
         self.loop = loop
         self._workers = workers
         self._worker = loop.run_until_complete(self._open())
-        self._executors: Executors = Executors(run_aside=WorkerForks(self._of).run)
+        self._executors: Executors = Executors(
+            run_aside=WorkerForks(self._of).run, load_program=_find_nothing, egress=Egress(), find_key=_find_nothing
+        )
         executor = {"type": "bash", "command": _PROGRAM}
         self._hooks = check_specs([{"event": "pre_tool_use", "matcher": {"tool_name_glob": "db.*"}, "executor": executor}])
 

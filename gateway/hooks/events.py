@@ -27,14 +27,3 @@ BLOCKABLE_EVENTS = frozenset({HookEvent.USER_PROMPT_SUBMIT, HookEvent.PRE_TOOL_U
 """A hook of another event that answers `block` is audited, and changes nothing."""
 AFTER_EVENTS = frozenset({HookEvent.POST_TOOL_USE, HookEvent.AFTER_RUN})
 """Hooks of these see results; one that fails with `on_error` block withholds them."""
-DATA_FIELDS: dict[HookEvent, tuple[str, ...]] = {
-    HookEvent.SESSION_START: ("agent_id",),
-    HookEvent.SESSION_END: ("reason",),
-    HookEvent.USER_PROMPT_SUBMIT: ("message", "attachments"),
-    HookEvent.PRE_TOOL_USE: ("tool_name", "tool_call_id", "arguments"),
-    HookEvent.POST_TOOL_USE: ("tool_name", "tool_call_id", "arguments", "result", "error", "success"),
-    HookEvent.TURN_END: ("success", "tool_calls"),
-    HookEvent.BEFORE_RUN: ("language", "code", "inputs"),
-    HookEvent.AFTER_RUN: ("language", "status", "stdout", "stderr", "result", "error", "exit_code"),
-}
-"""What `data` of an event holds."""

@@ -1,9 +1,9 @@
 """The hooks of tenants: which there are, where their programs come from, and how an event reaches them.
 
-Rules: a tenant has hooks from two sources: the policy in force (a decision lists those that match) and the API (stored, validated
-when written, ignored with a log line if a later version cannot read them). The policy's come first, in file order. A policy's
-hook programs are files of the policy, so they are proved, stored and pinned with it; programs of hooks from the API are entries
-of their own. THREAT[TM-HOOK-001]: neither is ever a file of the session: a program must not write the hook that judges it.
+Rules: a tenant has hooks from the policy in force (a decision lists those that match), which come first, in file order, and from
+the API (stored, validated when written, ignored with a log line if a later version cannot read them). A policy's hook programs
+are files of the policy, so they are proved, stored and pinned with it; programs of hooks from the API are entries of their own.
+THREAT[TM-HOOK-001]: neither is ever a file of the session: a program must not write the hook that judges it.
 
 A hook that blocks raises `HOOK_BLOCKED`, with its message to people as the hint; every outcome is noted for the audit.
 """
@@ -20,7 +20,6 @@ from typing import Any, Final
 
 import msgspec
 
-from gateway.clock import now_ms
 from gateway.egress import Decide, Egress
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, Unprocessable, missing
 from gateway.hooks.events import HookEvent
@@ -42,8 +41,7 @@ from gateway.hooks.specs import (
 )
 from gateway.hooks.wasm_compiler import compile_module
 from gateway.hooks.wasm_inspection import BadModule
-from gateway.policies.compiler import decode_file
-from gateway.policies.pinned_defaults import Pins
+from gateway.policies.in_force import Policies
 from gateway.records import Principal, Record, RegistryEntry, Session
 from gateway.sessions.store_changes import to_store_changes
 from gateway.stores.changes import ABSENT, AppendAudit, DeleteEntry, PutEntry
@@ -74,28 +72,25 @@ class ProgramInfo(Record, frozen=True, kw_only=True):
 
 @dataclass(eq=False, slots=True)
 class _Read:
-    """What was read of a tenant. INVARIANT: every change drops this object, so that what was read before the change and arrives
-    after it is cached nowhere."""
+    """What was read of a tenant. INVARIANT: every change drops this object, so that what was read before it is cached nowhere."""
 
     specs: tuple[UserHookSpec, ...] | None = None
     muted: tuple[str, ...] | None = None
 
 
 class _Kept:
-    """Programs that were read lately, bounded in bytes; the oldest is dropped first."""
+    """Programs that were read lately, bounded in bytes; the oldest is dropped first. INVARIANT: a policy's never change
+    (`Policies`); the tenant's own are kept under what was read of it (`_Read`), which is dropped when one is put."""
 
     def __init__(self) -> None:
         self._bytes = 0
-        self._found: dict[object, bytes] = {}
-
-    def get(self, key: object) -> bytes | None:
-        return self._found.get(key)
+        self.found: dict[object, bytes] = {}
 
     def put(self, key: object, program: bytes) -> None:
-        self._bytes += len(program) - len(self._found.get(key, b""))
-        self._found[key] = program
-        while self._bytes > KEPT_BYTES_MAX or len(self._found) > KEPT_MAX:
-            self._bytes -= len(self._found.pop(next(iter(self._found))))
+        self._bytes += len(program) - len(self.found.get(key, b""))
+        self.found[key] = program
+        while self._bytes > KEPT_BYTES_MAX or len(self.found) > KEPT_MAX:
+            self._bytes -= len(self.found.pop(next(iter(self.found))))
 
 
 class Blocked(Forbidden):
@@ -109,23 +104,20 @@ class Blocked(Forbidden):
 
 @dataclass(eq=False)
 class HookStore:
-    """`connecting` gives the policy's decision on where a tenant's own webhooks may connect; a policy's own need none."""
+    """`policies` have the programs of their hooks. `connecting` gives the policy's decision on where a tenant's own webhooks may
+    connect; a policy's own need none."""
 
     _store: Store
+    _policies: Policies
     _run_aside: Callable[[Session, Principal], RunAside]
-    _egress: Egress | None = None
-    _find_key: Callable[[str], FindKey] | None = None
-    _connecting: Callable[[Session, Principal], Awaitable[Decide]] | None = None
-    _clock_ms: Callable[[], int] = now_ms
+    _egress: Egress
+    _find_key: Callable[[str], FindKey]
+    _connecting: Callable[[Session, Principal], Awaitable[Decide]]
+    _clock_ms: Callable[[], int]
     _read: dict[str, _Read] = field(default_factory=dict)
     _kept: _Kept = field(default_factory=_Kept)
-    _defaults: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
     _changing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a write depends on what is stored."""
-
-    def use_default(self, digest: str, programs: Mapping[str, bytes]) -> None:
-        """The operator's default policy, which no tenant's store has: its hooks' programs."""
-        self._defaults[digest] = programs
 
     def _read_of(self, tenant: str) -> _Read:
         return self._read.get(tenant) or self._read.setdefault(tenant, _Read())
@@ -134,10 +126,9 @@ class HookStore:
         read = self._read_of(tenant)
         if read.specs is None:
             page = await self._store.entries(tenant, SPEC, limit=HOOKS_MAX)
-            raw = [one.body for one in page.items]
-            read.specs, mistakes = build_specs(raw) if raw else ((), ())
-            for one in mistakes:
-                _log.error("a stored hook of %s is not used: %s", tenant, one)
+            read.specs, mistakes = build_specs([entry.body for entry in page.items])
+            for mistake in mistakes:
+                _log.error("a stored hook of %s is not used: %s", tenant, mistake)
         return read.specs
 
     async def put(self, principal: Principal, raw: Mapping[str, Any]) -> UserHookSpec:
@@ -168,10 +159,8 @@ class HookStore:
         if program is not None and await self._store.entry(principal.tenant, PROGRAM, program) is None:
             hint = f"store it first: PUT /v1/hooks/programs/{program}"
             raise Unprocessable("INVALID_HOOK", f"hooks[0].executor.program: no program {program!r} is stored", hint)
-        now = self._clock_ms()
         body = {**raw, "id": spec.id.removeprefix("user:")}
-        entry = RegistryEntry(tenant=principal.tenant, kind=SPEC, id=spec.id, body=body, created_at=now, updated_at=now)
-        await self._write(principal, PutEntry(entry=entry, expect=ABSENT if is_new else None), "hook.put", spec.id)
+        await self._put_entry(principal, SPEC, spec.id, body, "hook.put", expect=ABSENT if is_new else None)
         return spec
 
     async def delete(self, principal: Principal, hook_id: str) -> None:
@@ -198,10 +187,7 @@ class HookStore:
         """Ids and globs of hooks that do not fire. A policy's hooks cannot be muted: they are part of what was proved."""
         if any(len(one) > 200 or one.startswith("policy:") for one in patterns) or len(patterns) > 100:
             raise BadRequest("INVALID_ARGUMENT", "patterns are up to 100 ids or globs, and none begins with policy:")
-        now = self._clock_ms()
-        body = {"patterns": list(patterns)}
-        entry = RegistryEntry(tenant=principal.tenant, kind=MUTED, id=MUTED, body=body, created_at=now, updated_at=now)
-        await self._write(principal, PutEntry(entry=entry), "hook.mute", ",".join(patterns)[:500])
+        await self._put_entry(principal, MUTED, MUTED, {"patterns": list(patterns)}, "hook.mute", ",".join(patterns)[:500])
         return tuple(patterns)
 
     async def put_program(self, principal: Principal, name: str, data: bytes) -> ProgramInfo:
@@ -216,11 +202,9 @@ class HookStore:
                 await compile_module(principal.tenant, data, WASM_MEMORY_MB << 20)
             except BadModule as bad:
                 raise Unprocessable("INVALID_HOOK", f"the program {name} cannot be used: {bad}", "see docs/hooks.md") from None
-        now = self._clock_ms()
         body = {"base64": base64.b64encode(data).decode()}
-        entry = RegistryEntry(tenant=principal.tenant, kind=PROGRAM, id=name, body=body, created_at=now, updated_at=now)
-        await self._write(principal, PutEntry(entry=entry), "hook.program", name)
-        return ProgramInfo(name=name, size_bytes=len(data), updated_at=now)
+        stored = await self._put_entry(principal, PROGRAM, name, body, "hook.program")
+        return ProgramInfo(name=name, size_bytes=len(data), updated_at=stored.updated_at)
 
     async def programs(self, tenant: str, after: str | None, limit: int) -> tuple[list[ProgramInfo], str | None]:
         """A page of them by name, and where the next begins. Few are read at a time: each comes with its text."""
@@ -245,6 +229,21 @@ class HookStore:
             if users:
                 raise Conflict("HOOK_PROGRAM_IN_USE", f"the hook {users[0]} runs this program", "remove the hook first")
             await self._write(principal, DeleteEntry(kind=PROGRAM, id=name), "hook.program.delete", name)
+
+    async def _put_entry(
+        self,
+        principal: Principal,
+        kind: str,
+        id: str,
+        body: dict[str, Any],
+        told: str,
+        subject: str = "",
+        expect: str | None = None,
+    ) -> RegistryEntry:
+        now = self._clock_ms()
+        entry = RegistryEntry(tenant=principal.tenant, kind=kind, id=id, body=body, created_at=now, updated_at=now)
+        await self._write(principal, PutEntry(entry=entry, expect=expect), told, subject or id)
+        return entry
 
     async def _write(self, principal: Principal, change: Any, kind: str, subject: str) -> None:
         audit = AppendAudit(at=self._clock_ms(), kind=kind, actor=principal.name, subject=subject)
@@ -277,10 +276,10 @@ class HookStore:
             return Fired(event=event, data=data)
         executors = Executors(
             run_aside=self._run_aside(session, caller),
-            load_program=_Programs(self._store, session, self._read_of(session.tenant), self._kept, self._defaults).load,
+            load_program=functools.partial(self._load_program, session, self._read_of(session.tenant)),
             egress=self._egress,
-            find_key=self._find_key(session.tenant) if self._find_key else None,
-            connecting=functools.partial(self._connecting, session, caller) if self._connecting else None,
+            find_key=self._find_key(session.tenant),
+            connecting=functools.partial(self._connecting, session, caller),
         )
         agent = session.facts.get("agent_id")
         occasion = Occasion(event=event, session_id=session.id, data=data, turn_id=run_id, org_id=session.tenant, agent_id=agent)
@@ -293,6 +292,19 @@ class HookStore:
             raise Blocked(fired)
         return fired
 
+    async def _load_program(self, session: Session, read: _Read, source: str, name: str) -> bytes | None:
+        """Of the session's policy, or the tenant's own as it was when the event came."""
+        key = (session.tenant, session.policy if source == "policy" else read, name)
+        program = self._kept.found.get(key)
+        if program is None:
+            if source == "policy":
+                program = await self._policies.program(session.tenant, session.policy, name)
+            elif found := await self._store.entry(session.tenant, PROGRAM, name):
+                program = _program_of(found)
+            if program is not None:
+                self._kept.put(key, program)
+        return program
+
     async def store_files(self, session: Session, fired: Fired) -> list[FileChanges]:
         """Store what the hooks that succeeded wrote; the live session must still be told."""
         left, now = list(fired.changes), self._clock_ms()
@@ -303,39 +315,3 @@ class HookStore:
 
 def _program_of(entry: RegistryEntry) -> bytes:
     return base64.b64decode(entry.body["base64"])
-
-
-@dataclass(eq=False)
-class _Programs:
-    """Stored programs, of the session's policy or the tenant's own. INVARIANT: a stored policy's never change (`Policies`
-    guarantees that); the tenant's own are cached under what was read of it (`_Read`), which is dropped when one is put."""
-
-    _store: Store
-    _session: Session
-    _read: _Read
-    _kept: _Kept
-    _defaults: Mapping[str, Mapping[str, bytes]]
-
-    async def load(self, source: str, name: str) -> bytes | None:
-        session = self._session
-        key = (session.tenant, session.policy if source == "policy" else self._read, name)
-        program = self._kept.get(key)
-        if program is None:
-            program = await (self._of_policy(name) if source == "policy" else self._own(name))
-            if program is not None:
-                self._kept.put(key, program)
-        return program
-
-    async def _own(self, name: str) -> bytes | None:
-        found = await self._store.entry(self._session.tenant, PROGRAM, name)
-        return _program_of(found) if found else None
-
-    async def _of_policy(self, name: str) -> bytes | None:
-        tenant, digest = self._session.tenant, self._session.policy
-        if digest in self._defaults:
-            return self._defaults[digest].get(name)
-        stored = await self._store.policy(tenant, digest)
-        if stored is None:
-            return await Pins(self._store).program(tenant, digest, name)
-        text = stored.sources.get(name)
-        return None if text is None else decode_file(name, text)

@@ -1,10 +1,9 @@
 """Payloads: what a hook is told, and the three ways it is told it.
 
 Rules: the same JSON text goes to standard input (as a line, so that `read -r` finds it whole), into a file under
-`/workspace/.hooks` and into the environment. Variables stand in the contract's order, first all with the prefix
-`EVERRUNS_HOOK_`, then the same set with `HATCHWAY_HOOK_`; the hook's own variables are layered last. A payload longer than one
-variable may be on Linux is left out of the environment only. The file exists in the hook's fork and nowhere else, so nothing is
-left behind.
+`/workspace/.hooks`, which exists in the hook's fork only, and into the environment. Variables stand in the contract's order,
+first all with the prefix `EVERRUNS_HOOK_`, then with `HATCHWAY_HOOK_`; the hook's own come last. A payload longer than one
+variable may be on Linux is left out of the environment.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Occasion(msgspec.Struct, frozen=True, kw_only=True):
-    """Something happened in a session. Ids that are not known are None; `data` is the event's own (`events.DATA_FIELDS`)."""
+    """Something happened in a session. Ids that are not known are None; `data` is the event's own (docs/hooks.md)."""
 
     event: HookEvent
     session_id: str

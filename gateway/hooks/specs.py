@@ -1,10 +1,9 @@
 """Specs: what a hook is, as people write it, and the one check everybody's specs pass.
 
-Rules: `check_specs` refuses at configuration time with every mistake at once; `build_specs` is for specs that are stored
-already: it drops what is wrong and says so. An id is `user:{name}` or `{capability}:{name}`; a spec without one is named
-`{event}_{idx}` after its place in its list, so that two never collide, and equal ids are refused. Hooks of a policy were
-checked by its compiler and are only converted: they have the source `policy` and, since the policy has matched them, an
-empty matcher. Does not know: how hooks are run.
+Rules: `check_specs` refuses at configuration time with every mistake at once; `build_specs` is for specs that are stored already:
+it drops what is wrong and says so. An id is `user:{name}`; a spec without one is named `{event}_{idx}` after its place in its
+list, so that two never collide, and equal ids are refused. Hooks of a policy were checked by its compiler and are only converted:
+they have the source `policy` and, since the policy has matched them, an empty matcher. Does not know: how hooks are run.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ class Mistake(msgspec.Struct, frozen=True):
 
 class InvalidHooks(Unprocessable):
     def __init__(self, mistakes: Sequence[Mistake]) -> None:
-        super().__init__("INVALID_HOOKS", "\n".join(str(one) for one in mistakes))
+        super().__init__("INVALID_HOOKS", "\n".join(map(str, mistakes)))
         self.mistakes = tuple(mistakes)
 
 
@@ -109,15 +108,15 @@ def is_program_name(name: str) -> bool:
     return _PROGRAM.fullmatch(name) is not None
 
 
-def check_specs(raw: object, *, source: str = "user") -> tuple[UserHookSpec, ...]:
+def check_specs(raw: object) -> tuple[UserHookSpec, ...]:
     """The specs in decoded JSON, or `InvalidHooks` with every mistake in them."""
-    specs, mistakes = build_specs(raw, source=source)
+    specs, mistakes = build_specs(raw)
     if mistakes:
         raise InvalidHooks(mistakes)
     return specs
 
 
-def build_specs(raw: object, *, source: str = "user") -> tuple[tuple[UserHookSpec, ...], tuple[Mistake, ...]]:
+def build_specs(raw: object) -> tuple[tuple[UserHookSpec, ...], tuple[Mistake, ...]]:
     """The specs that are right, and what is wrong with the others."""
     if not isinstance(raw, list):
         return (), (Mistake("hooks", "must be a list of hooks"),)
@@ -125,9 +124,9 @@ def build_specs(raw: object, *, source: str = "user") -> tuple[tuple[UserHookSpe
         return (), (Mistake("hooks", f"there may be {SPECS_MAX} hooks at most, not {len(raw)}"),)
     specs: dict[str, UserHookSpec] = {}
     mistakes: list[Mistake] = []
-    for position, one in enumerate(raw):
-        reading = _Reading(f"hooks[{position}]", one)
-        spec = reading.read(position, source)
+    for position, item in enumerate(raw):
+        reading = _Reading(f"hooks[{position}]", item)
+        spec = reading.read(position)
         if spec is not None and spec.id in specs:
             reading.wrong("id", f"another hook has the id {spec.id!r} already")
         elif spec is not None:
@@ -149,17 +148,17 @@ class _Reading:
     def wrong(self, field: str, message: str) -> None:
         self.mistakes.append(Mistake(f"{self._where}.{field}" if field else self._where, message))
 
-    def read(self, position: int, source: str) -> UserHookSpec | None:
+    def read(self, position: int) -> UserHookSpec | None:
         raw = self._raw
         if self.mistakes:
             return None
         for name in sorted(raw.keys() - set(UserHookSpec.__struct_fields__) | raw.keys() & {"uses", "sha256"}):
             self.wrong(str(name)[:80], "no such field")
-        if raw.get("source", source) != source:
-            self.wrong("source", f"this list belongs to {source!r}; leave it out")
+        if raw.get("source", "user") != "user":
+            self.wrong("source", "this list belongs to 'user'; leave it out")
         found = {name: self._convert(name, kind) for name, kind in _KINDS.items() if name in raw or name in ("event", "executor")}
         event, matcher, executor = found.get("event"), found.get("matcher"), found.get("executor")
-        hook_id = self._id(event, position, source)
+        hook_id = self._read_id(event, position)
         if matcher is not None and event is not None:
             for wrong in find_mistakes(matcher, event):
                 field, _, message = wrong.partition(": ")
@@ -168,7 +167,7 @@ class _Reading:
             self._check_executor(executor)
         if self.mistakes:
             return None
-        return UserHookSpec(id=hook_id, source=source, **{name: value for name, value in found.items() if value is not None})
+        return UserHookSpec(id=hook_id, **{name: value for name, value in found.items() if value is not None})
 
     def _convert(self, name: str, kind: Any) -> Any:
         value = self._raw.get(name)
@@ -180,16 +179,13 @@ class _Reading:
             self.wrong(name, "is nested too deeply")
         return None
 
-    def _id(self, event: HookEvent | None, position: int, source: str) -> str:
+    def _read_id(self, event: HookEvent | None, position: int) -> str:
         name = self._raw.get("id")
         if name is None:
-            return f"{source}:{event.value if event else 'hook'}_{position}"
-        if isinstance(name, str):
-            name = name.removeprefix(f"{source}:")
-            if _NAME.fullmatch(name):
-                return f"{source}:{name}"
-        self.wrong("id", f"must be 1 to 64 letters, digits, '_', '-' or '.', perhaps after '{source}:'")
-        return ""
+            return f"user:{event.value if event else 'hook'}_{position}"
+        if not isinstance(name, str) or not _NAME.fullmatch(name.removeprefix("user:")):
+            self.wrong("id", "must be 1 to 64 letters, digits, '_', '-' or '.', perhaps after 'user:'")
+        return f"user:{str(name).removeprefix('user:')}"
 
     def _check_executor(self, executor: Executor) -> None:
         kind = executor.type
@@ -237,27 +233,18 @@ class _Reading:
 def from_policy(calls: Iterable[HookCall], *, target: str | None = None) -> tuple[UserHookSpec, ...]:
     """The hooks a policy's decision lists, in its order. `target` is the capability decided about, None for a session's
     events."""
-    found = []
-    for call in calls:
-        event = HookEvent(call.event)
-        if target == "run":
-            event = HookEvent.BEFORE_RUN if call.phase == "before" else HookEvent.AFTER_RUN
-        webhook = call.executor == "webhook"
-        executor = Executor(
-            type=call.executor,  # the policy's compiler knows no others
-            url=call.program if webhook else None,
-            program=None if webhook else call.program,
+    return tuple(
+        UserHookSpec(
+            id=f"policy:{call.name}",
+            event=HookEvent(f"{call.phase}_run" if target == "run" else call.event),
+            executor=Executor(type="webhook", url=call.program)
+            if call.executor == "webhook"
+            else Executor(type=call.executor, program=call.program),
+            timeout_ms=call.timeout_ms,
+            on_error=call.on_error,  # type: ignore[arg-type]
+            source="policy",
+            uses=call.uses,
+            sha256=call.sha256,
         )
-        found.append(
-            UserHookSpec(
-                id=f"policy:{call.name}",
-                event=event,
-                executor=executor,
-                timeout_ms=call.timeout_ms,
-                on_error=call.on_error,  # type: ignore[arg-type]
-                source="policy",
-                uses=call.uses,
-                sha256=call.sha256,
-            )
-        )
-    return tuple(found)
+        for call in calls
+    )

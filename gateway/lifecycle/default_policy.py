@@ -18,7 +18,6 @@ from typing import Final
 from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.mcp_servers import ServerSource
 from gateway.configuration import ConfigurationError
-from gateway.hooks.hook_store import HookStore
 from gateway.policies.in_force import Policies, catalog_of
 from gateway.policies.operator_policies import check_base, load_default
 from sandbox.capabilities.registry import Capability
@@ -31,10 +30,9 @@ _log = logging.getLogger("hatchway.defaults")
 class DefaultPolicy:
     """`path` is the operator's file, or "" for the one that comes with Hatchway."""
 
-    def __init__(self, path: str, policies: Policies, hooks: HookStore, catalogue: Catalogue) -> None:
+    def __init__(self, path: str, policies: Policies, catalogue: Catalogue) -> None:
         self._path = path
         self._policies = policies
-        self._hooks = hooks
         self._catalogue = catalogue
         self._known: list[Capability] = []
         self._hidden: dict[str, list[str]] = {}
@@ -71,7 +69,6 @@ class DefaultPolicy:
             await asyncio.to_thread(check_base, self._policies.base, catalog)
         default = await asyncio.to_thread(load_default, self._path, catalog)
         self._policies.use_default(default.policy, default.programs)
-        self._hooks.use_default(default.policy.digest, default.programs)
         self._known = tools
 
     def _learn_soon(self) -> None:

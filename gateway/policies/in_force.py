@@ -315,6 +315,15 @@ class Policies:
         sources = (await self.record(tenant, policy.digest)).sources
         return {**{name: decode_file(name, text) for name, text in sources.items()}, **self._programs.get(policy.digest, {})}
 
+    async def program(self, tenant: str, digest: str, name: str) -> bytes | None:
+        """A program of a hook of one of the tenant's policies, or of a default."""
+        if digest in self._programs:
+            return self._programs[digest].get(name)
+        stored = await self._store.policy(tenant, digest)
+        if stored is None:
+            return await self.pins.program(tenant, digest, name)
+        return decode_file(name, stored.sources[name]) if name in stored.sources else None
+
     async def records(self, tenant: str, name: str | None, after: str | None, limit: int) -> Page[StoredPolicy]:
         """The default first, if that is in force; then what the store has."""
         default = None if after is not None else await self._default_in_force(tenant, name)

@@ -1,8 +1,7 @@
-"""Executors: the ways a hook can be run, and the one table that tells them apart.
+"""Executors: the ways a hook can be run: `programs` (bash, shell, python, javascript, wasm) and `webhooks`.
 
-Rules: an executor never raises. Whatever goes wrong is an `Error` output with the contract's words, and the hook's
-`on_error` decides. Executors know nothing of merging, policies and audits. Each type is one file: `programs` (bash, shell,
-python, javascript, wasm) and `webhooks`.
+Rules: an executor never raises. Whatever goes wrong is an `Error` output with the contract's words, and the hook's `on_error`
+decides. Executors know nothing of merging, policies and audits.
 """
 
 from __future__ import annotations
@@ -21,13 +20,12 @@ from sandbox.workers.interface import FileChanges
 
 
 class Executors(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything hooks of one tenant are run with. What is None was not wired: hooks that need it fail and say so. `connecting`
-    gives the policy's word on where webhooks may go."""
+    """Everything hooks of one tenant are run with. `connecting` gives the policy's word on where webhooks may go."""
 
-    run_aside: RunAside | None = None
-    load_program: LoadProgram | None = None
-    egress: Egress | None = None
-    find_key: FindKey | None = None
+    run_aside: RunAside
+    load_program: LoadProgram
+    egress: Egress
+    find_key: FindKey
     connecting: Callable[[], Awaitable[Decide]] | None = None
 
     async def run(self, spec: UserHookSpec, payload: HookPayload, changes: tuple[FileChanges, ...] = ()) -> Ran:

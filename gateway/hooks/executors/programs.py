@@ -1,9 +1,8 @@
 """Programs: hooks that run in a sandbox: bash, shell, python, javascript, wasm.
 
-Rules: a hook's program runs as a side program in the session's worker: in a fork of the session's files, which is discarded. Its
-text is the spec's own or a stored one, never a file of the session. The limits are the contract's dispatcher limits as far as our
-engine has their like: see `_LIMITS` and docs/hooks.md.
-THREAT[TM-HOOK-003]: a hook that never ends, floods its output or eats memory is ended by the same limits as any guest.
+Rules: a hook's program runs as a side program in the session's worker: in a fork of the session's files, which is discarded. The
+limits are the contract's dispatcher limits as far as our engine has their like (`_LIMITS`, docs/hooks.md). THREAT[TM-HOOK-003]: a
+hook that never ends, floods its output or eats memory is ended by the same limits as any guest.
 """
 
 from __future__ import annotations
@@ -57,13 +56,11 @@ async def run_program(
     spec: UserHookSpec,
     session_id: str,
     letter: Letter,
-    run: RunAside | None,
-    load: LoadProgram | None,
+    run: RunAside,
+    load: LoadProgram,
     changes: tuple[FileChanges, ...],
 ) -> Ran:
     kind = spec.executor.type
-    if run is None:
-        return Ran(Error(f"{kind} hook executor has no dispatcher; runtime did not wire it"))
     program = spec.executor.command if spec.executor.command is not None else await _load(spec, load)
     if isinstance(program, Error):
         return Ran(program)
@@ -132,9 +129,9 @@ def _is_payload(path: str) -> bool:
     return path == _PAYLOADS or path.startswith(_PAYLOADS + "/")
 
 
-async def _load(spec: UserHookSpec, load: LoadProgram | None) -> bytes | Error:
+async def _load(spec: UserHookSpec, load: LoadProgram) -> bytes | Error:
     name = spec.executor.program or ""
-    program = await load(spec.source, name) if load is not None else None
+    program = await load(spec.source, name)
     if program is None:
         return Error(f"hook program not found: {name}")
     if spec.sha256 and _measure(program) != spec.sha256:

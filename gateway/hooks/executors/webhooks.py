@@ -4,12 +4,11 @@ The payload is sent as JSON with POST; an answer of 200 to 299 is read like a pr
 
     Hatchway-Signature: t=1767225600,v1=<hex HMAC-SHA256 of "1767225600." + body>
 
-lets the service tell a genuine request (`verify`). THREAT[TM-HOOK-006]: the time is signed too, so that a request that
-was recorded cannot be sent again later; `Hatchway-Delivery` is the same for every attempt, so that a service can tell a
-retry.
+lets the service tell a genuine request (`verify`). THREAT[TM-HOOK-006]: the time is signed too, so that a request that was
+recorded cannot be sent again later; `Hatchway-Delivery` is the same for every attempt, so that a service can tell a retry.
 
-Rules: everything happens within the hook's timeout: attempts, pauses, reading. Failures of the network, 429 and 5xx are
-tried again after pauses that double; a refusal of the guarded client and other statuses are not. Redirects are not followed.
+Rules: everything happens within the hook's timeout. Failures of the network, 429 and 5xx are tried again after pauses that
+double; a refusal of the guarded client and other statuses are not. Redirects are not followed.
 """
 
 from __future__ import annotations
@@ -53,13 +52,9 @@ def verify(header: str, body: bytes, key: bytes, now_seconds: int, tolerance_sec
     return hmac.compare_digest(sign(body, key, int(sent)).encode(), f"t={sent},v1={fields.get('v1', '')}".encode())
 
 
-async def run_webhook(
-    spec: UserHookSpec, letter: Letter, egress: Egress | None, find_key: FindKey | None, decide: Decide | None = None
-) -> Ran:
-    if egress is None:
-        return Ran(Error("webhook hook executor has no dispatcher; runtime did not wire it"), attempts=0)
+async def run_webhook(spec: UserHookSpec, letter: Letter, egress: Egress, find_key: FindKey, decide: Decide | None) -> Ran:
     name = spec.executor.secret or DEFAULT_KEY
-    key = await find_key(name) if find_key is not None else None
+    key = await find_key(name)
     if not key:
         return Ran(Error(f"webhook has no signing key {name!r}; store it as a secret of that name"), attempts=0)
     sending = _Sending(spec, letter.text, egress, key, decide)

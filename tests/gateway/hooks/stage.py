@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from gateway.egress import Egress
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
 from gateway.hooks.executors.programs import WorkerForks
@@ -46,6 +47,10 @@ class StoredPrograms:
         return self.files.get((source, name))
 
 
+async def find_no_key(name: str) -> bytes | None:
+    return None
+
+
 class Stage:
     """`tools` are the capabilities that hooks may be granted, and `on_call` answers them."""
 
@@ -57,7 +62,12 @@ class Stage:
         self.tools: list[Capability] = []
         self.on_call: OnCall | None = None
         self.programs = StoredPrograms()
-        self.executors = Executors(run_aside=WorkerForks(self._of, self._uses).run, load_program=self.programs.load)
+        self.executors = Executors(
+            run_aside=WorkerForks(self._of, self._uses).run,
+            load_program=self.programs.load,
+            egress=Egress(),
+            find_key=find_no_key,
+        )
         self.open()
 
     def open(self, total_bytes: int = 100 << 20) -> None:

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from gateway.hooks.events import DATA_FIELDS, HookEvent
+from gateway.hooks.events import HookEvent
 from gateway.hooks.executors.webhooks import _AGAIN
 from gateway.hooks.matchers import Matcher
 from gateway.hooks.outputs import _Answer
@@ -18,7 +18,8 @@ from gateway.hooks.specs import Executor, ExecutorType, OnError, UserHookSpec
 TEXT = (Path(__file__).parents[3] / "docs" / "hooks.md").read_text("utf-8")
 WORDS = [
     *(event.value for event in HookEvent),
-    *(field for fields in DATA_FIELDS.values() for field in fields),
+    *("agent_id", "reason", "message", "attachments", "tool_name", "tool_call_id", "arguments", "result", "error", "success"),
+    *("tool_calls", "language", "code", "inputs", "status", "stdout", "stderr", "exit_code"),
     *get_args(ExecutorType),
     *get_args(OnError),
     *Matcher.__struct_fields__,

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
 from gateway.hooks.events import HookEvent
-from gateway.hooks.executors import Executors
 from tests.gateway.hooks.stage import DATA, Stage, answer, bash
 
 FAILING = "echo nonsense"
@@ -178,9 +178,8 @@ def test_an_executor_that_hangs_is_ended_from_outside(stage: Stage, monkeypatch:
             raise AssertionError
 
     monkeypatch.setattr("gateway.hooks.firing._GRACE_SECONDS", 0.05)
-    fired = stage.fire(
-        "pre_tool_use", bash("true", timeout_ms=100, on_error="block"), executors=Executors(run_aside=Hanging().run)
-    )
+    hanging = msgspec.structs.replace(stage.executors, run_aside=Hanging().run)
+    fired = stage.fire("pre_tool_use", bash("true", timeout_ms=100, on_error="block"), executors=hanging)
     assert fired.blocked == "hook timed out after 100 ms"
 
 

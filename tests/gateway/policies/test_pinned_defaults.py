@@ -34,7 +34,6 @@ def use(house: House, rules: str, programs: Mapping[str, bytes]) -> None:
     text = POLICY + rules + TEST.format(more="")
     policy = policy_of(compile_here({"house.hatch": text}, "house.hatch", catalog_of(house.catalogue.tools())))
     house.policies.use_default(policy, programs)
-    house.hooks.use_default(policy.digest, programs)
 
 
 def test_a_session_goes_on_under_the_default_it_was_opened_with_when_that_is_gone() -> None:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from gateway.egress import Egress
-from gateway.hooks.executors import Executors, webhooks
+from gateway.hooks.executors import webhooks
 from gateway.hooks.executors.webhooks import sign, verify
 from gateway.hooks.firing import Fired
 from tests.gateway.hooks.stage import Stage
@@ -67,7 +67,8 @@ def service(reply: Reply) -> Iterator[tuple[str, Received]]:
 
 def fire(stage: Stage, url: str, *, egress: Egress | None = None, secret: str | None = None, **fields: Any) -> Fired:
     port = int(url.split(":")[2].split("/")[0])
-    executors = Executors(egress=egress or Egress(ports=(port,), allow_private=("127.0.0.1/32",)), find_key=Keys().key)
+    egress = egress or Egress(ports=(port,), allow_private=("127.0.0.1/32",))
+    executors = msgspec.structs.replace(stage.executors, egress=egress, find_key=Keys().key)
     executor = {"type": "webhook", "url": url} | ({"secret": secret} if secret else {})
     return stage.fire("pre_tool_use", {"executor": executor, "on_error": "block", **fields}, executors=executors)
 
