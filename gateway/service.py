@@ -119,7 +119,7 @@ class Service:
         self.values = Values(store, self.sessions, now)
         self.single_runs = SingleRuns(self.sessions, self.runs, self.workspace, readiness.require)
         self.tenancy = Tenancy(
-            store, self.policies, self._forget, self.sessions.renew, now, self.listeners, minting=self.configuration.token_minting
+            store, self.policies, self._forget, self.sessions.renew, now, self.listeners, configuration.token_minting
         )
         self.deployments = Deployments(self.policies, self.catalogue.tools)
         submit = functools.partial(self.session_hooks.submit_prompt, self.sessions)

@@ -78,16 +78,16 @@ class Verifier:
                 self._checkpoints[through] = digest
         self._last = record
 
-    def unreadable(self, place: int, why: str) -> None:
+    def note_unreadable(self, place: int, why: str) -> None:
         self._find(place, "unreadable", why)
 
     def finish(self, head: tuple[int, str] | None = None) -> Verdict:
         """`head` is where the store says the chain has got to."""
         first, last = self._first, self._last
         if first is not None:
-            self._begins(first)
+            self._check_beginning(first)
         end = (last.sequence, last.digest) if last is not None else (0, "")
-        reached = max((one[0] for one in (head, self._known) if one is not None), default=0)
+        reached = max((known[0] for known in (head, self._known) if known is not None), default=0)
         if end[0] < reached:
             self._find(end[0] + 1, "missing", f"records {end[0] + 1} to {reached} are missing")
         elif head is not None and end[0] == head[0] and end[1] != head[1]:
@@ -99,7 +99,7 @@ class Verifier:
             findings=self._findings,
         )
 
-    def _begins(self, first: AuditRecord) -> None:
+    def _check_beginning(self, first: AuditRecord) -> None:
         expected = "" if first.sequence == 1 else self._checkpoints.get(first.sequence - 1)
         if expected is None:
             message = f"records 1 to {first.sequence - 1} are missing, and no checkpoint vouches for them"
@@ -128,33 +128,23 @@ class AuditLog:
         records = await self._store.audit(tenant, after=after, limit=limit)
         return Page(records, str(records[-1].sequence) if len(records) == limit else None)
 
-    async def export(self, tenant: str, after: int, limit: int | None) -> AsyncIterator[bytes]:
+    async def export(self, tenant: str, after: int = 0, limit: int | None = None) -> AsyncIterator[bytes]:
         """The records as JSON lines: all of them, or the first `limit`."""
-        async for line in export(self._store, tenant, after=after):
-            yield line
+        async for record in read(self._store, tenant, after=after):
+            yield canonical(record) + b"\n"
             if limit is not None:
                 limit -= 1
                 if not limit:
                     return
 
-    async def verify(self, tenant: str) -> Verdict:
-        return await verify(self._store, tenant)
-
-
-async def verify(store: Store, tenant: str, known: tuple[int, str] | None = None) -> Verdict:
-    """`known` is a head that an auditor kept."""
-    # The head comes first: records appended while we read are then more than it promises, not fewer.
-    head = await store.audit_head(tenant)
-    verifier = Verifier(known)
-    async for record in read(store, tenant):
-        verifier.add(record)
-    return verifier.finish(head)
-
-
-async def export(store: Store, tenant: str, *, after: int = 0) -> AsyncIterator[bytes]:
-    """The chain as JSON lines."""
-    async for record in read(store, tenant, after=after):
-        yield canonical(record) + b"\n"
+    async def verify(self, tenant: str, known: tuple[int, str] | None = None) -> Verdict:
+        """`known` is a head that an auditor kept."""
+        # The head comes first: records appended while we read are then more than it promises, not fewer.
+        head = await self._store.audit_head(tenant)
+        verifier = Verifier(known)
+        async for record in read(self._store, tenant):
+            verifier.add(record)
+        return verifier.finish(head)
 
 
 def verify_lines(lines: Iterable[bytes], known: tuple[int, str] | None = None) -> dict[str, Verdict]:
@@ -162,7 +152,7 @@ def verify_lines(lines: Iterable[bytes], known: tuple[int, str] | None = None) -
     verifiers: dict[str, Verifier] = {}
     for number, record in enumerate(_records(lines), start=1):
         if isinstance(record, str):
-            verifiers.setdefault("", Verifier()).unreadable(number, f"line {number}: {record}")
+            verifiers.setdefault("", Verifier()).note_unreadable(number, f"line {number}: {record}")
         else:
             verifiers.setdefault(record.tenant, Verifier(known)).add(record)
     return {tenant: verifier.finish() for tenant, verifier in verifiers.items()}

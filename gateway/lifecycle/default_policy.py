@@ -1,11 +1,10 @@
 """The default policy: read when the service starts, and again when more capabilities can be called.
 
-Theory: a policy can only name what its catalog knows, and MCP servers may be slow. The service waits a moment for servers,
-so that the default is the same as before a restart, and longer only if the policy cannot be read without them.
+Theory: a policy can only name what its catalog knows, and MCP servers may be slow. The service waits a moment for servers, so
+that the default is the same as before a restart, and longer only if the policy cannot be read without them.
 
-Rules: sessions keep the default they were opened with, also after a start that reads another one
-(`gateway.policies.pinned_defaults`). A default that cannot be read again stays as it is, and the log says why; the log also names
-what a server offers under a name that is taken.
+Rules: sessions keep the default they were opened with (`gateway.policies.pinned_defaults`). A default that cannot be read again
+stays as it is, and the log says why; the log also names what a server offers under a name that is taken.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.capabilities.catalogue import Catalogue
@@ -27,20 +27,20 @@ QUICK_SECONDS: Final = 2.0
 _log = logging.getLogger("hatchway.defaults")
 
 
+@dataclass(eq=False)
 class DefaultPolicy:
     """`path` is the operator's file, or "" for the one that comes with Hatchway."""
 
-    def __init__(self, path: str, policies: Policies, catalogue: Catalogue) -> None:
-        self._path = path
-        self._policies = policies
-        self._catalogue = catalogue
-        self._known: list[Capability] = []
-        self._hidden: dict[str, list[str]] = {}
-        self._learning: asyncio.Task[None] | None = None
+    _path: str
+    _policies: Policies
+    _catalogue: Catalogue
+    _known: list[Capability] = field(default_factory=list)
+    _hidden: dict[str, list[str]] = field(default_factory=dict)
+    _learning: asyncio.Task[None] | None = None
 
     async def find(self, servers: Sequence[ServerSource]) -> None:
         """Put it in force. Raises `ConfigurationError` if it cannot be read though every server was tried."""
-        trying = {asyncio.create_task(one.tried()) for one in servers}
+        trying = {asyncio.create_task(server.tried()) for server in servers}
         if trying:
             _, trying = await asyncio.wait(trying, timeout=QUICK_SECONDS)
         while True:
@@ -73,7 +73,7 @@ class DefaultPolicy:
 
     def _learn_soon(self) -> None:
         if self._learning is None or self._learning.done():
-            self._learning = asyncio.get_running_loop().create_task(self._learn())
+            self._learning = asyncio.create_task(self._learn())
 
     async def _learn(self) -> None:
         self._tell_hidden()

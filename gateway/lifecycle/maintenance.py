@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.clock import SteadyClock
@@ -31,27 +32,17 @@ _FIRST_COLLECT_SECONDS: Final = 60.0
 _COLLECT_SECONDS: Final = 3600.0
 
 
+@dataclass(eq=False)
 class Maintenance:
-    def __init__(
-        self,
-        store: Store,
-        eviction: Eviction,
-        policies: Policies,
-        approvals: Approvals,
-        resumption: Resumption,
-        upkeep: Upkeep,
-        tally: Tally,
-        clock: SteadyClock,
-    ) -> None:
-        self._store = store
-        self._eviction = eviction
-        self._policies = policies
-        self._approvals = approvals
-        self._resumption = resumption
-        self._upkeep = upkeep
-        self._tally = tally
-        self._clock = clock
-        self._tasks: list[asyncio.Task[None]] = []
+    _store: Store
+    _eviction: Eviction
+    _policies: Policies
+    _approvals: Approvals
+    _resumption: Resumption
+    _upkeep: Upkeep
+    _tally: Tally
+    _clock: SteadyClock
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def start(self) -> None:
         """Recover what a crash left behind, then begin the two tasks."""
@@ -69,12 +60,13 @@ class Maintenance:
         self._clock.seen(newest[0].at if newest else 0)
         for unfit in await self._policies.unfit_for_default(tenant):
             _log.error("every session of %s is refused by the default policy: %s", tenant, unfit.message)
-        if count := await settle_begun(self._store, tenant, self._clock.now_ms()):
-            _log.warning("%d calls of %s were interrupted: whether they had their effects is not known", count, tenant)
-        if count := await settle_interrupted(self._store, tenant, self._clock.now_ms()):
-            _log.warning("%d runs of %s were interrupted", count, tenant)
-        if count := await settle_forks(self._store, tenant, self._clock.now_ms()):
-            _log.warning("%d forks of %s were broken off, and are deleted", count, tenant)
+        for settle, told in (
+            (settle_begun, "%d calls of %s were interrupted: whether they had their effects is not known"),
+            (settle_interrupted, "%d runs of %s were interrupted"),
+            (settle_forks, "%d forks of %s were broken off, and are deleted"),
+        ):
+            if count := await settle(self._store, tenant, self._clock.now_ms()):
+                _log.warning(told, count, tenant)
         await self._resume(tenant)
         pending = walk(lambda after: self._store.approvals(tenant, pending=True, after=after, limit=200))
         self._tally.found([approval async for approval in pending])

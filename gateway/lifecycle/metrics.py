@@ -5,14 +5,12 @@
 
 Rules: an event is counted when it has been written, so that numbers and audit log agree; a state is read when it is scraped.
 Labels come from fixed sets: a tool's own error code, a hook's name, a tenant never become one.
-
-Does not know: HTTP, who looks at the numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily
@@ -53,7 +51,7 @@ class Tally:
             self._hooks.labels(effect)
         self._of_runs: dict[tuple[str, RunStatus], tuple[Counter, Histogram]] = {}  # asking for labels costs more than counting
         self._asked: dict[tuple[str, str], str] = {}
-        self._shown: list[Any] = [self._runs, self._seconds, self._calls, self._hooks]
+        self._shown: list[Collector] = [self._runs, self._seconds, self._calls, self._hooks]
         self.gauge("hatchway_approvals_pending", lambda: len(self._asked))
 
     def gauge(self, name: str, read: Callable[[], float]) -> None:
@@ -91,10 +89,8 @@ class Tally:
             language, status = language_name(run.language), run.result.status
             found = self._of_runs.get((language, status))
             if found is None:
-                found = self._of_runs[language, status] = (
-                    self._runs.labels(language, status.value),
-                    self._seconds.labels(language),
-                )
+                found = self._runs.labels(language, status.value), self._seconds.labels(language)
+                self._of_runs[language, status] = found
             counter, timer = found
             counter.inc()
             timer.observe(run.result.metrics.duration_ms / 1000)

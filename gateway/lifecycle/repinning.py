@@ -1,17 +1,17 @@
 """Repinning: one verb that puts all sessions of a tenant under the policy in force, or ends them.
 
-Theory: a session keeps the policy it was opened with, so that its programs are judged by one set of rules from beginning to end.
-When a stricter policy must hold everywhere at once, an operator says so. THREAT[TM-POL-PIN]: without this verb a stricter policy
-would never reach sessions that are open.
+Theory: a session keeps the policy it was opened with. THREAT[TM-POL-PIN]: without this verb a stricter policy would never reach
+sessions that are open.
 
-Rules: the dry run lists what would change, and changes nothing. A run under way ends under the policy that it began with, and
-its session is repinned after it; ending a session stops its runs first. What cannot be repinned is named and keeps its policy.
+Rules: the dry run lists what would change, and changes nothing. A run under way ends under the policy that it began with, and its
+session is repinned after it; ending a session stops its runs first. What cannot be repinned is named and keeps its policy.
 Sessions that are made meanwhile under the old policy are found by another pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from gateway.errors import GatewayError, NotFound
@@ -57,18 +57,18 @@ class Repinned(Record, frozen=True, kw_only=True):
     sessions: list[PinnedSession]
 
 
+@dataclass(eq=False)
 class Repinning:
-    def __init__(self, store: Store, policies: Policies, sessions: Sessions, runs: Runs, clock_ms: Callable[[], int]) -> None:
-        self._store = store
-        self._policies = policies
-        self._sessions = sessions
-        self._runs = runs
-        self._clock_ms = clock_ms
+    _store: Store
+    _policies: Policies
+    _sessions: Sessions
+    _runs: Runs
+    _clock_ms: Callable[[], int]
 
     async def repin(self, principal: Principal, asked: Repin) -> Repinned:
         done: dict[str, PinnedSession] = {}
         for _ in range(1 if asked.dry_run else _PASSES_MAX):
-            found = [one for one in await self._list_pinned(principal.tenant) if one.id not in done]
+            found = [session for session in await self._list_pinned(principal.tenant) if session.id not in done]
             # Those in which nothing happens first: a session that has a run under way is waited for.
             for session in sorted(found, key=self._is_busy):
                 done[session.id] = await self._treat(principal, session, asked)
@@ -111,17 +111,11 @@ class Repinning:
             pass  # it has been deleted meanwhile, and is under no policy
         except (GatewayError, PolicyError) as refused:
             error = str(refused)
-        return PinnedSession(
-            id=session.id,
-            title=session.title,
-            user=session.user,
-            policy=session.policy,
-            policy_name=await self._name(session),
-            is_waiting=session.waiting_run is not None,
-            error=error,
-        )
+        told = {name: getattr(session, name) for name in ("id", "title", "user", "policy")}
+        is_waiting, name = session.waiting_run is not None, await self._find_name(session)
+        return PinnedSession(**told, policy_name=name, is_waiting=is_waiting, error=error)
 
-    async def _name(self, session: Session) -> str:
+    async def _find_name(self, session: Session) -> str:
         try:
             found = await self._policies.record(session.tenant, session.policy)
         except NotFound:

@@ -3,10 +3,10 @@
     due = await upkeep.due("acme")                 what would be deleted now; nothing is changed
     gone = await upkeep.collect("acme", "ann")     it is deleted, and the audit log says how much
 
-Rules: `gateway.stores.expiry` deletes what only the store knows. This module deletes idle sessions and ended workers:
-they may be in memory too, so each is held, told to hooks and audited, as if a person deleted it. A durable session is never
-deleted by age, nor is one whose run waits. Used means: run, renamed, or a file or value of it written. What cannot be
-deleted now is tried again the next time, and blocks nothing else.
+Rules: `gateway.stores.expiry` deletes what only the store knows. Idle sessions and ended workers may be in memory too, so each is
+held, told to hooks and audited, as if a person deleted it. A durable session is never deleted by age, nor is one whose run waits.
+Used means: run, renamed, or a file or value of it written. What cannot be deleted now is tried again the next time, and blocks
+nothing else.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -48,25 +49,19 @@ class Due(msgspec.Struct, frozen=True, kw_only=True):
     workers: list[str]
 
 
+@dataclass(eq=False)
 class Upkeep:
-    def __init__(
-        self,
-        store: Store,
-        sessions: Sessions,
-        registry: Registries,
-        policies: Policies,
-        clock_ms: Callable[[], int],
-        rules: Retention,
-        listeners: Listeners,
-    ) -> None:
-        self._store, self._sessions, self._registry, self._clock_ms = store, sessions, registry, clock_ms
-        self._policies = policies
-        self.rules = rules
-        self._listeners = listeners
+    _store: Store
+    _sessions: Sessions
+    _registry: Registries
+    _policies: Policies
+    _clock_ms: Callable[[], int]
+    rules: Retention
+    _listeners: Listeners
 
     async def due(self, tenant: str) -> Due:
         now = self._clock_ms()
-        sessions = [one.id async for one in self._all(tenant) if await self._is_due(one, now)]
+        sessions = [session.id async for session in self._all(tenant) if await self._is_due(session, now)]
         workers = await self._ended_workers(tenant, now)
         counts = await collect(self._store, tenant, self.rules, now, dry=True, gone=frozenset(sessions))
         return Due(
@@ -114,7 +109,7 @@ class Upkeep:
         return await self._last_write(session) + kept_ms <= now
 
     async def _last_write(self, session: Session) -> int:
-        latest = max((one.updated_at for one in await self._store.tree(session.tenant, session.id)), default=0)
+        latest = max((file.updated_at for file in await self._store.tree(session.tenant, session.id)), default=0)
         async for value in walk(lambda after: self._store.values(session.tenant, session.id, after=after, limit=PAGE_MAX)):
             latest = max(latest, value.updated_at)
         return latest
@@ -158,16 +153,7 @@ def _left_for_later(name: str) -> Iterator[None]:
 
 
 def read_rules(configuration: Configuration) -> Retention:
-    """What is set to 0 is retained for ever."""
-    return Retention(
-        runs_ms=configuration.runs_kept_ms or None,
-        audit_ms=configuration.audit_kept_ms or None,
-        approvals_ms=configuration.approvals_kept_ms or None,
-        idle_sessions_ms=configuration.idle_sessions_kept_ms or None,
-        one_shots_ms=configuration.one_shots_kept_ms or None,
-        unlabelled_snapshots_ms=configuration.unlabelled_snapshots_kept_ms or None,
-        loose_snapshots_ms=configuration.loose_snapshots_kept_ms or None,
-        ended_workers_ms=configuration.ended_workers_kept_ms or None,
-        decisions_ms=configuration.decisions_kept_ms or None,
-        idempotency_ms=configuration.idempotency_ms,
-    )
+    """A rule `NAME_ms` is the setting `NAME_kept_ms`. What is set to 0 is retained for ever."""
+    names = [name for name in Retention.__struct_fields__ if name != "idempotency_ms"]
+    kept = {name: getattr(configuration, name.removesuffix("_ms") + "_kept_ms") or None for name in names}
+    return Retention(**kept, idempotency_ms=configuration.idempotency_ms)

@@ -1,11 +1,9 @@
 """Compiling policies that tenants send, in processes of its own.
 
-Purpose: the compiler's work is bounded, but a hostile text can take seconds of it. THREAT[TM-POL-STALL]: here that costs others
-no more than one turn: a child process compiles, one text at a time, and tenants take turns; when it takes too long or too much
-memory it is killed, and the next text gets a new one. A request that needs a stored policy never waits for texts.
-
-How: the child (`sandbox.confinement.child`) answers with the canonical form (`ir.Policy`), from which a policy is built here in
-microseconds per rule.
+Purpose: THREAT[TM-POL-STALL]: a hostile text can take seconds to compile. Here that costs others no more than one turn: a child
+process (`sandbox.confinement.child`) compiles, one text at a time, and tenants take turns; when it takes too long or too much
+memory it is killed. It answers with the canonical form (`ir.Policy`), from which a policy is built here in microseconds per rule.
+A request that needs a stored policy never waits for texts.
 """
 
 from __future__ import annotations
@@ -114,8 +112,7 @@ class RefusedPolicy(Unprocessable):
 
 
 class Compiler:
-    """Tenants take turns: each has one text in line, however many it sends. Policies that are in the store, and were checked
-    before they came there, have a child of their own: a decision that needs one does not wait for texts."""
+    """Each tenant has one text in line, however many it sends. Policies that are in the store have a child of their own."""
 
     def __init__(self, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self._checking = _CompilerProcess(timeout_seconds)
@@ -211,16 +208,15 @@ def policy_of(compiled: Compiled) -> Policy:
 
 def require_programs(compiled: Compiled, sources: Mapping[str, str]) -> Compiled:
     """Without its policy, and with a finding for each hook whose program is not among the sources."""
-    hooks = compiled.policy.hooks if compiled.policy is not None else ()
-    absent = [one for one in hooks if one.executor != "webhook" and one.program not in sources]
     findings = [
         Finding(
             code="HOOK_PROGRAM_MISSING",
             severity="error",
-            message=f"the hook {one.name} has no program: there is no file {one.program!r} among the sources",
+            message=f"the hook {hook.name} has no program: there is no file {hook.program!r} among the sources",
             hint="send it with the policy's files (wasm as base64)",
         )
-        for one in absent
+        for hook in (compiled.policy.hooks if compiled.policy is not None else ())
+        if hook.executor != "webhook" and hook.program not in sources
     ]
     return Compiled(findings=[*compiled.findings, *findings]) if findings else compiled
 
@@ -250,14 +246,8 @@ def compile_here(sources: Mapping[str, str], main: str, catalog: Catalog | None 
     findings = [_finding(one) for one in checked.diagnostics]
     if not checked.ok or checked.evaluator is None:
         return Compiled(findings=findings)
-    proofs = {proof.text: proof.method for proof in checked.proofs}
-    return Compiled(
-        findings=findings,
-        policy=checked.program.ir,
-        catalog=checked.program.catalog,
-        tests=len(checked.results),
-        proofs=proofs,
-    )
+    program, proofs = checked.program, {proof.text: proof.method for proof in checked.proofs}
+    return Compiled(findings=findings, policy=program.ir, catalog=program.catalog, tests=len(checked.results), proofs=proofs)
 
 
 def _diff_here(request: _Diff) -> list[Changed]:

@@ -1,8 +1,8 @@
 """Decisions lately: what a tenant's policy decided, and what a candidate in its shadow would have decided otherwise.
 
-Rules: a bounded ring, of bounded records. What is logged of a request are all the fields its catalog knows, not only those that
-the policy in force looks at: the next policy may look at others. Fields that the catalog calls sensitive are masked and long
-texts cut; a record with such a field cannot be replayed and says so. Does not know: who decides, what happens then.
+Rules: a bounded ring, of bounded records. All the fields that its catalog knows of a request are logged, not only those that the
+policy in force looks at: the next policy may look at others. Fields that the catalog calls sensitive are masked and long texts
+cut; a record with such a field cannot be replayed and says so.
 """
 
 from __future__ import annotations

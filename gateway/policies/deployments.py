@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from gateway.policies.compiler import Changed, Compiled, Finding, decode_file, policy_of, require_programs
@@ -70,10 +71,10 @@ class Deployed(Record, frozen=True, kw_only=True):
     replayed: Replayed
 
 
+@dataclass(eq=False)
 class Deployments:
-    def __init__(self, policies: Policies, tools: Callable[[], list[Capability]]) -> None:
-        self._policies = policies
-        self._tools = tools
+    _policies: Policies
+    _tools: Callable[[], list[Capability]]
 
     async def check(self, principal: Principal, asked: Sources) -> Checked:
         compiled = await self._checked(principal, asked.sources, asked.main)
@@ -99,13 +100,8 @@ class Deployments:
         attributes = {"tenant": principal.tenant, **asked.attributes}
         explanation = await asyncio.to_thread(policy.explain, asked.event, attributes)
         decision = explanation.decision
-        return Explained(
-            verdict=decision.verdict,
-            rule=decision.rule,
-            because=decision.because,
-            text=str(explanation),
-            limits=dict(decision.limits),
-        )
+        told = {name: getattr(decision, name) for name in ("verdict", "rule", "because")}
+        return Explained(**told, text=str(explanation), limits=dict(decision.limits))
 
     async def diff(self, principal: Principal, asked: Comparison) -> list[Changed]:
         new = await self._compile_with_files(principal, asked.new)

@@ -2,10 +2,9 @@
 
 Rules: THREAT[TM-POL-CALLER]: `user` and `session.role` are those of the caller that asks now, not of the one that opened the
 session, forked or restored it; a run that was suspended continues with its own caller's. The session's creator has other names,
-`session.creator` and `session.creator_role`, for policies whose catalog declares them. Missing facts have the catalog's
-defaults, which are the cautious ones. A fact that a policy's catalog does not know, or cannot hold, makes every decision a
-refusal; so it is refused where it comes up: when a tenant is made or changed, and when a policy with another catalog is to be
-put in force.
+`session.creator` and `session.creator_role`, for policies whose catalog declares them. Missing facts have the catalog's cautious
+defaults. A fact that a policy's catalog does not know, or cannot hold, makes every decision a refusal; so it is refused when a
+tenant is made or changed, and when a policy with another catalog is to be put in force.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Rules: every decision of the service goes through `Gate.decide`, which is pure but for the log. What is not permitted without
 anybody being asked is refused by `require`; only programs' calls can wait for an approval (`gateway.runs.calls`). The audit names
 the caller (`asked_by`), not the session's owner, and what was asked for, masked as in the log of decisions.
-
-Does not know: which policy is in force (`gateway.policies.in_force`).
 """
 
 from __future__ import annotations

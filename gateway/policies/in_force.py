@@ -1,15 +1,12 @@
 """Policy in force: which policy decides for whom, what it decided lately, and how it is replaced.
 
-Purpose: every decision of the service goes through `Gate.decide`. A tenant has one active policy (or the operator's default) and
-perhaps a candidate in its shadow. A session keeps the policy it was opened with, known by its digest, until it is told otherwise.
+Purpose: a tenant has one active policy (or the operator's default) and perhaps a candidate in its shadow. A session keeps the
+policy it was opened with, known by its digest, until it is told otherwise.
 
 Replacing: build, test, prove (`gateway.policies.compiler`, which refuses otherwise), replay the recent decisions, store, and only
 then swap one reference. A policy that cannot be loaded denies everything; nothing falls back to a weaker one. A policy whose
-catalog cannot hold the tenant's plan and facts would deny everything, too: it is refused, and says which.
-
-Rules: decisions are logged (`gateway.policies.decision_log`); those whose fields had to be masked cannot be replayed and
-are counted as such. Does not know: what happens after a decision (rates are `gateway.policies.rates`, approvals
-`gateway.runs.approvals`).
+catalog cannot hold the tenant's plan and facts is refused, and says which. Decisions whose fields had to be masked cannot be
+replayed and are counted as such.
 """
 
 from __future__ import annotations
@@ -18,6 +15,7 @@ import asyncio
 import contextlib
 import functools
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -29,7 +27,7 @@ from gateway.policies.compiler import FOLDER, Compiled, Compiler, Finding, Refus
 from gateway.policies.decision_log import Decided, Decisions, Difference, newest
 from gateway.policies.facts import facts_of, misfits
 from gateway.policies.gate import Gate
-from gateway.policies.operator_policies import OperatorBase, record_of_default
+from gateway.policies.operator_policies import OperatorBase, make_record, record_of_default
 from gateway.policies.pinned_defaults import Pins
 from gateway.policies.rates import Rates
 from gateway.records import Principal, Record, Session, StoredPolicy, Tenant
@@ -68,13 +66,13 @@ class PolicyGone(Forbidden):
         super().__init__("PERMISSION_DENIED", "the policy this session was opened with is gone", hint)
 
 
+@dataclass(eq=False, slots=True)
 class _InForce:
     """One tenant's policies, and what they decided lately. A task that replaces one holds the lock."""
 
-    def __init__(self, active: Policy, lately: Decisions) -> None:
-        self.active = active
-        self.lately = lately
-        self.lock = asyncio.Lock()
+    active: Policy
+    lately: Decisions
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Policies:
@@ -106,8 +104,7 @@ class Policies:
         self._by_digest: dict[tuple[str, str], Policy] = {}
 
     def use_default(self, policy: Policy, programs: Mapping[str, bytes]) -> None:
-        """Another default, because there is more to call than there was. Sessions keep the one they were opened with. `programs`
-        are those of its hooks."""
+        """Another default, because there is more to call than there was. `programs` are those of its hooks."""
         before, self.default = self.default, policy
         self._defaults[policy.digest] = policy
         self._programs[policy.digest] = programs
@@ -117,8 +114,7 @@ class Policies:
                 in_force.active = policy
 
     async def gate(self, tenant: Tenant, session: Session | None = None, caller: Principal | None = None) -> Gate:
-        """The gate for a session as a caller meets it, under the policy it was opened with; or for the tenant itself, under its
-        active one."""
+        """For a session as a caller meets it, under the policy it was opened with; or for the tenant, under its active one."""
         in_force = await self._in_force(tenant.id)
         policy = in_force.active
         if session is not None and session.policy and session.policy != policy.digest:
@@ -186,7 +182,7 @@ class Policies:
         return newest((await self._in_force(tenant)).lately.differences, limit)
 
     def known_decisions(self, tenant: str) -> Decisions:
-        """What is remembered of a tenant's decisions; nothing, if it has asked for nothing since the start."""
+        """What is remembered of a tenant's decisions since the start."""
         return self._tenants[tenant].lately if tenant in self._tenants else Decisions(self._clock_ms)
 
     async def check(self, sources: Mapping[str, str], main: str, tools: list[Capability], *, tenant: str = "") -> Compiled:
@@ -197,7 +193,7 @@ class Policies:
         if policy is not None and base is not None and policy.narrows != base.name:
             hint = f"write: policy {policy.name} v {policy.version} narrows {base.name}"
             raise Unprocessable("POLICY_REFUSED", f"a policy here must narrow {base.name}", hint)
-        silent = [_silent(one) for one in policy.hooks if _is_silent(one)] if policy is not None else []
+        silent = [finding for hook in policy.hooks if (finding := _find_silent(hook))] if policy is not None else []
         return Compiled(findings=[*compiled.findings, *silent]) if silent else compiled
 
     def with_base(self, sources: Mapping[str, str], tools: list[Capability]) -> dict[str, str]:
@@ -208,15 +204,14 @@ class Policies:
     async def rehearse(self, tenant: str, policy: Policy) -> Replayed:
         """The tenant's recent decisions, put to another policy."""
         recent = list((await self._in_force(tenant)).lately.recent)
-        usable = [one for one in recent if not one.masked]
-        lines = [msgspec.json.encode(one) for one in usable]
+        lines = [msgspec.json.encode(decided) for decided in recent if not decided.masked]
         found: Replay = await asyncio.to_thread(replay, policy, lines, keep=20)
         told = [(one.record, one.decision.verdict) for one in found.kept]
         return Replayed(
             total=found.total,
             changed=found.changed,
             loosened=found.loosened,
-            not_replayable=len(recent) - len(usable),
+            not_replayable=len(recent) - len(lines),
             examples=[{"event": one.event, "attributes": one.attributes, "was": one.verdict, "is": now} for one, now in told],
         )
 
@@ -225,7 +220,16 @@ class Policies:
         found = await self._store.tenant(tenant)
         if found is None:
             raise missing("tenant", tenant)
-        return [_unfit(tenant, message, hint) for message, hint in misfits(found, name, catalog)]
+        remedy = f"an admin changes the tenant's plan and facts (PATCH /v1/tenants/{tenant})"
+        return [
+            Finding(
+                code="TENANT_UNFIT",
+                severity="error",
+                message=f"the tenant {tenant} does not fit: {message}",
+                hint=f"{hint}; {remedy}",
+            )
+            for message, hint in misfits(found, name, catalog)
+        ]
 
     async def unfit_for_default(self, tenant: str) -> list[Finding]:
         """The same of the default, if that decides for the tenant."""
@@ -244,18 +248,8 @@ class Policies:
             if unfit := await self.unfit(tenant, policy.name, policy.catalog):
                 raise RefusedPolicy(unfit)
             await self._check_new(tenant, policy, sources, in_force.active if shadow else None)
-            record = StoredPolicy(
-                digest=policy.digest,
-                tenant=tenant,
-                name=policy.name,
-                version=policy.version,
-                main=main,
-                sources=dict(sources),
-                catalog=policy.catalog.to_json().decode(),
-                state="shadow" if shadow else "active",
-                created_at=self._clock_ms(),
-                created_by=by,
-            )
+            state, now = "shadow" if shadow else "active", self._clock_ms()
+            record = make_record(policy, tenant, main=main, sources=dict(sources), state=state, created_at=now, created_by=by)
             await self._put(record, rehearsed)
             self._remember((tenant, policy.digest), policy)
             self._swap(in_force, policy, shadow)
@@ -373,22 +367,13 @@ def _has_catalog(sources: Mapping[str, str]) -> bool:
     return any(name.endswith(".catalog.json") and not name.startswith(FOLDER) for name in sources)
 
 
-def _unfit(tenant: str, message: str, hint: str) -> Finding:
-    hint = f"{hint}; an admin changes the tenant's plan and facts (PATCH /v1/tenants/{tenant})"
-    return Finding(code="TENANT_UNFIT", severity="error", message=f"the tenant {tenant} does not fit: {message}", hint=hint)
-
-
-def _is_silent(hook: ir.Hook) -> bool:
-    return hook.phase in ("before", "after") and UNHOOKED.issuperset(hook.capabilities)
-
-
-def _silent(hook: ir.Hook) -> Finding:
+def _find_silent(hook: ir.Hook) -> Finding | None:
     """A guard that never runs must not look like one."""
-    around = ", ".join(hook.capabilities)
+    if hook.phase not in ("before", "after") or not UNHOOKED.issuperset(hook.capabilities):
+        return None
+    message = f"the hook {hook.name} would never run: it is on {', '.join(hook.capabilities)}"
     hint = "hooks run around `run` and around capabilities that programs call; guard this with a rule"
-    return Finding(
-        code="HOOK_SILENT", severity="error", message=f"the hook {hook.name} would never run: it is on {around}", hint=hint
-    )
+    return Finding(code="HOOK_SILENT", severity="error", message=message, hint=hint)
 
 
 def nothing() -> Policy:

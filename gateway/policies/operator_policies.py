@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -27,8 +27,8 @@ _SAMPLE: Final = Path(__file__).parents[1] / "samples" / "default.hatch"
 
 
 class OperatorBase(msgspec.Struct, frozen=True):
-    """The policy that every tenant's must narrow: its texts and the programs of its hooks, by name. The library of its own from
-    which it is read, whatever a tenant sends; `FOLDER` is where it lies among the sources of a tenant's policy."""
+    """The policy that every tenant's must narrow: its texts and the programs of its hooks, by name. `FOLDER` is where it lies
+    among the sources of a tenant's policy."""
 
     name: str
     files: Mapping[str, bytes]
@@ -69,19 +69,22 @@ def record_of_default(policy: Policy, tenant: str, read_at: int, *, is_active: b
     """A default as a tenant may read it: like a policy of its own, but the operator's."""
     loaded = policy.checked.loaded if policy.checked is not None else None
     units = [*(loaded.base.units if loaded.base is not None else ()), *loaded.units] if loaded is not None else []
-    return StoredPolicy(
-        digest=policy.digest,
-        tenant=tenant,
-        name=policy.name,
-        version=policy.version,
+    return make_record(
+        policy,
+        tenant,
         main=loaded.main.path if loaded is not None else "",
-        sources={one.path: one.source.text for one in units},
-        catalog=policy.catalog.to_json().decode(),
+        sources={unit.path: unit.source.text for unit in units},
         state="active" if is_active else "retired",
         owner="operator",
         created_at=read_at,
         created_by="the operator",
     )
+
+
+def make_record(policy: Policy, tenant: str, **fields: Any) -> StoredPolicy:
+    """What is stored of a policy."""
+    fields |= {"digest": policy.digest, "name": policy.name, "version": policy.version}
+    return StoredPolicy(tenant=tenant, catalog=policy.catalog.to_json().decode(), **fields)
 
 
 def _programs_of(policy: Policy, main: Path) -> dict[str, bytes]:

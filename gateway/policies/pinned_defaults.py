@@ -1,9 +1,8 @@
 """Defaults that sessions are pinned to, in the store.
 
 Theory: a session keeps the policy it was opened with. A tenant's own policies are in the store for ever; the default is read from
-the operator's file and from what there is to call, so that a start with another file, other capabilities or a server that is late
-reads another one. Therefore a default is kept with each tenant that has a session under it, in its canonical form, with its
-catalog and the programs of its hooks: that session goes on under the very same policy.
+the operator's file and from what there is to call, so another start may read another one. Therefore a default is kept with each
+tenant that has a session under it, in its canonical form, with its catalog and the programs of its hooks.
 
 Rules: what is kept never changes; one that does not have the digest it is kept under is not used. It is kept before a session
 under it does anything, as well as the store lets it; and goes when no session of the tenant is pinned to it any more.
@@ -49,7 +48,7 @@ class Pins:
     async def keep(self, record: StoredPolicy, policy: Policy, programs: Mapping[str, bytes]) -> None:
         """A store that refuses it is asked again the next time."""
         compiled = Compiled(findings=[], policy=policy.ir, catalog=policy.catalog)
-        texts = {name: base64.b64encode(one).decode() for name, one in programs.items()}
+        texts = {name: base64.b64encode(program).decode() for name, program in programs.items()}
         body: dict[str, Any] = msgspec.to_builtins(_Kept(record=record, compiled=compiled, programs=texts))
         at = record.created_at
         entry = RegistryEntry(tenant=record.tenant, kind=KIND, id=policy.digest, body=body, created_at=at, updated_at=at)
@@ -64,16 +63,15 @@ class Pins:
 
     async def policy(self, tenant: str, digest: str) -> Policy | None:
         kept = await self._read(tenant, digest)
-        return None if kept is None else policy_of(kept.compiled)
+        return policy_of(kept.compiled) if kept else None
 
     async def record(self, tenant: str, digest: str) -> StoredPolicy | None:
         kept = await self._read(tenant, digest)
-        return None if kept is None else msgspec.structs.replace(kept.record, state="retired")
+        return msgspec.structs.replace(kept.record, state="retired") if kept else None
 
     async def program(self, tenant: str, digest: str, name: str) -> bytes | None:
         kept = await self._read(tenant, digest)
-        text = None if kept is None else kept.programs.get(name)
-        return None if text is None else base64.b64decode(text)
+        return base64.b64decode(kept.programs[name]) if kept and name in kept.programs else None
 
     async def _read(self, tenant: str, digest: str) -> _Kept | None:
         found = await self._store.entry(tenant, KIND, digest)

@@ -3,11 +3,11 @@
 Rules: only admins make and delete tenants; operators mint and revoke tokens of their own tenant, never with a role above their
 own. THREAT[TM-APPR-SELF]: who approves is told from who asked by the user their tokens name, so four eyes are two people only
 where one cannot make the other's token: with `token_minting = "admins"` operators make none. A token's text is answered once and
-kept nowhere. Deleting a tenant deletes everything of it. What policies could not judge
-(a plan, a fact) is refused here, not when a session is made. THREAT[TM-STORE-REMAINS]: a tenant that is made under the id of one
-that was deleted is another tenant: it is made when nothing of that one is left in this process, and has another `birth`, so that
-what was exported from the first does not open in the second. Admins cannot lock themselves out: the tenant of the token that asks
-is not deleted, the last admin's token is not revoked; the operator of the machine has `hatchway tokens new`.
+kept nowhere. What policies could not judge (a plan, a fact) is refused here, not when a session is made.
+THREAT[TM-STORE-REMAINS]: a tenant that is made under the id of one that was deleted is another tenant: it is made when nothing of
+that one is left in this process, and has another `birth`, so that what was exported from the first does not open in the second.
+Admins cannot lock themselves out: the tenant of the token that asks is not deleted, the last admin's token is not revoked; the
+operator of the machine has `hatchway tokens new`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import logging
 import re
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec import Meta
 
-from gateway.clock import now_ms
 from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, missing
 from gateway.events import Listeners
 from gateway.policies.facts import check_facts
@@ -98,27 +98,18 @@ class NewToken(Record, frozen=True, kw_only=True):
     secret: str
 
 
+@dataclass(eq=False)
 class Tenancy:
-    def __init__(
-        self,
-        store: Store,
-        policies: Policies,
-        forget: Callable[[str], Awaitable[None]],
-        renew: Callable[[str], None],
-        clock_ms: Callable[[], int] = now_ms,
-        listeners: Listeners | None = None,
-        minting: Literal["operators", "admins"] = "operators",
-    ) -> None:
-        self._store = store
-        self._listeners = listeners or Listeners()
-        self._policies = policies
-        self._forget = forget
-        self._renew = renew
-        self._clock_ms = clock_ms
-        self._minting = minting
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._revoking = asyncio.Lock()
-        """Held while a token is revoked: of two admins who revoke each other's tokens, one stays."""
+    _store: Store
+    _policies: Policies
+    _forget: Callable[[str], Awaitable[None]]
+    _renew: Callable[[str], None]
+    _clock_ms: Callable[[], int]
+    _listeners: Listeners
+    _minting: Literal["operators", "admins"]
+    _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    _revoking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a token is revoked: of two admins who revoke each other's tokens, one stays."""
 
     async def create(self, principal: Principal, asked: CreateTenant) -> Tenant:
         if not _TENANT_ID.fullmatch(asked.id):
@@ -134,10 +125,7 @@ class Tenancy:
 
     def _alone(self, tenant_id: str) -> asyncio.Lock:
         """No other task creates, changes or deletes a tenant of this id meanwhile."""
-        lock = self._locks.get(tenant_id)
-        if lock is None:
-            lock = self._locks[tenant_id] = asyncio.Lock()
-        return lock
+        return self._locks.setdefault(tenant_id, asyncio.Lock())
 
     async def get(self, tenant_id: str) -> Tenant:
         found = await self._store.tenant(tenant_id)
@@ -171,7 +159,7 @@ class Tenancy:
         that is created under this id must find nothing. THREAT[TM-STORE-REMAINS]"""
         async with self._alone(tenant_id):
             await self.get(tenant_id)
-            if any([one.token.id == principal.token_id async for one in self._tokens(tenant_id)]):
+            if any([stored.token.id == principal.token_id async for stored in self._tokens(tenant_id)]):
                 hint = "make a token for an admin of another tenant, and ask with that"
                 raise Conflict("TENANT_IN_USE", "this tenant holds the token that asks, which would go with it", hint)
             await self._forget(tenant_id)
@@ -199,7 +187,7 @@ class Tenancy:
 
     async def tokens(self, tenant_id: str, after: str | None = None, limit: int = 100) -> Page[Token]:
         page = await self._store.tokens(tenant_id, after=after, limit=limit)
-        return Page([one.token for one in page.items], page.next)
+        return Page([stored.token for stored in page.items], page.next)
 
     async def revoke(self, principal: Principal, tenant_id: str, token_id: str) -> Token:
         async with self._revoking:
@@ -218,15 +206,15 @@ class Tenancy:
             return revoked.token
 
     async def _find(self, tenant_id: str, token_id: str) -> StoredToken:
-        async for one in self._tokens(tenant_id):
-            if one.token.id == token_id:
-                return one
+        async for stored in self._tokens(tenant_id):
+            if stored.token.id == token_id:
+                return stored
         raise missing("token", token_id)
 
     async def _has_other_admin(self, token_id: str, now: int) -> bool:
         async for tenant_id in tenant_ids(self._store):
-            async for one in self._tokens(tenant_id):
-                if one.token.role == "admin" and one.token.id != token_id and is_valid(one.token, now):
+            async for stored in self._tokens(tenant_id):
+                if stored.token.role == "admin" and stored.token.id != token_id and is_valid(stored.token, now):
                     return True
         return False
 
@@ -266,15 +254,9 @@ async def issue(store: Store, tenant_id: str, asked: CreateToken, *, by: str, no
     """A new token, and its record in the audit. The caller has checked that it may be made."""
     if not 1 <= len(asked.name) <= 200 or (asked.lasts_ms is not None and asked.lasts_ms < 1000):
         raise BadRequest("INVALID_ARGUMENT", "a token needs a name of up to 200 characters, and lasts at least a second")
-    secret, stored = mint(
-        tenant=tenant_id,
-        name=asked.name,
-        role=asked.role,
-        user=asked.user,
-        groups=asked.groups,
-        expires_at=now_ms + asked.lasts_ms if asked.lasts_ms is not None else None,
-        now_ms=now_ms,
-    )
+    expires_at = now_ms + asked.lasts_ms if asked.lasts_ms is not None else None
+    fields = {name: getattr(asked, name) for name in ("name", "role", "user", "groups")}
+    secret, stored = mint(tenant=tenant_id, now_ms=now_ms, expires_at=expires_at, **fields)
     data = {"role": asked.role, "name": asked.name}
     audit = AppendAudit(at=now_ms, kind="token.create", actor=by, subject=stored.token.id, data=data)
     await store.write(tenant_id, [PutToken(token=stored), audit])

@@ -15,7 +15,7 @@ import hashlib
 import re
 import secrets
 import string
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from gateway.ids import uuid7
 from gateway.records import Role, StoredToken, Token
@@ -38,28 +38,10 @@ MAY: Final[dict[Audience, frozenset[Role]]] = {
 """Which roles an audience consists of."""
 
 
-def mint(
-    *,
-    tenant: str,
-    name: str,
-    role: Role,
-    now_ms: int,
-    user: str = "",
-    groups: tuple[str, ...] = (),
-    expires_at: int | None = None,
-) -> tuple[str, StoredToken]:
-    """A new token: its text, to be shown once, and what is stored."""
+def mint(*, now_ms: int, **fields: Any) -> tuple[str, StoredToken]:
+    """A new token with these fields of `Token`: its text, to be shown once, and what is stored."""
     text = "hw_" + "".join(secrets.choice(_ALPHABET) for _ in range(_DIGITS))
-    token = Token(
-        id=uuid7(now_ms),
-        tenant=tenant,
-        name=name,
-        role=role,
-        user=user,
-        groups=groups,
-        created_at=now_ms,
-        expires_at=expires_at,
-    )
+    token = Token(id=uuid7(now_ms), created_at=now_ms, **fields)
     return text, StoredToken(token=token, digest=digest_of_token(text))
 
 

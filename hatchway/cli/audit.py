@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _verify(options: argparse.Namespace) -> int:
-    from gateway.audit.verification import verify, verify_lines
+    from gateway.audit.verification import AuditLog, verify_lines
 
     head = _parse_head(options.head)
     path = Path(options.data)
@@ -55,7 +55,7 @@ async def _verify(options: argparse.Namespace) -> int:
         verdicts = {name: verdict for name, verdict in found.items() if options.tenant in (None, name)}
     else:
         async with open_tenants(options.data, options.tenant) as (store, tenants):
-            verdicts = {name: await verify(store, name, head) for name in tenants}
+            verdicts = {name: await AuditLog(store).verify(name, head) for name in tenants}
     if options.json:
         print(msgspec.json.encode({name: msgspec.to_builtins(verdict) for name, verdict in verdicts.items()}).decode())
     else:
@@ -67,12 +67,12 @@ async def _verify(options: argparse.Namespace) -> int:
 
 
 async def _export(options: argparse.Namespace) -> int:
-    from gateway.audit.verification import export
+    from gateway.audit.verification import AuditLog
 
     async with open_tenants(options.data, options.tenant) as (store, tenants):
         with open(options.output, "xb") if options.output else contextlib.nullcontext(sys.stdout.buffer) as file:
             for name in tenants:
-                async for line in export(store, name, after=options.after):
+                async for line in AuditLog(store).export(name, options.after):
                     file.write(line)
             file.flush()
     return 0

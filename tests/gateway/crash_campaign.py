@@ -198,7 +198,7 @@ class Campaign:
             self._problem(f"{session}: runs {runs} are not that of {number}")
 
     async def _check_chain(self, store: Store) -> None:
-        verdict = await verification.verify(store, TENANT)
+        verdict = await verification.AuditLog(store).verify(TENANT)
         if not verdict.ok:
             self._problem(f"the audit chain: {verdict.findings[:3]}")
         counts = Counter([(one.subject, one.data["n"]) async for one in audit_chain.read(store, TENANT) if one.kind == "write"])

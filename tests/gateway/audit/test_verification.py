@@ -55,7 +55,7 @@ def verdict_of(records: list[AuditRecord]) -> verification.Verdict:
 
 def test_a_chain_as_it_was_written_is_whole() -> None:
     async def scenario(store: Store) -> None:
-        verdict = await verification.verify(store, "t1")
+        verdict = await verification.AuditLog(store).verify("t1")
         assert verdict.ok and (verdict.records, verdict.first) == (10, 1) and verdict.head.startswith("10:")
 
     with_chain(scenario)
@@ -110,9 +110,11 @@ def test_tm_store_audit_a_row_that_was_changed_is_found_and_the_others_are_still
         with contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as connection:
             assert connection.execute(sql).rowcount == 1
             connection.commit()
-        verdict = await verification.verify(store, "t1")
+        verdict = await verification.AuditLog(store).verify("t1")
         assert verdict.records == 10 and (verdict.findings[0].sequence, verdict.findings[0].problem) == (4, problem)
-        assert len(await store.audit("t1")) == 10 and len([line async for line in verification.export(store, "t1")]) == 10
+        assert (
+            len(await store.audit("t1")) == 10 and len([line async for line in verification.AuditLog(store).export("t1")]) == 10
+        )
         await store.close()
 
     asyncio.run(main())
@@ -178,12 +180,12 @@ def test_retention_cuts_the_beginning_and_the_rest_still_verifies() -> None:
         assert found.audit == 6
         records = await store.audit("t1")
         assert [one.sequence for one in records] == [7, 8, 9, 10, 11] and records[-1].kind == audit_chain.CHECKPOINT
-        assert (await verification.verify(store, "t1")).ok
+        assert (await verification.AuditLog(store).verify("t1")).ok
         assert not verdict_of(records[:-1]).ok and not verdict_of(records[1:]).ok
         await collect(store, "t1", Retention(audit_ms=1000), AT + 90_000)
-        assert (await verification.verify(store, "t1")).ok
+        assert (await verification.AuditLog(store).verify("t1")).ok
         again = await collect(store, "t1", Retention(audit_ms=1000), AT + 900_000)
-        assert again.audit == 0 or (await verification.verify(store, "t1")).ok
+        assert again.audit == 0 or (await verification.AuditLog(store).verify("t1")).ok
 
     with_chain(scenario)
 
@@ -191,7 +193,9 @@ def test_retention_cuts_the_beginning_and_the_rest_still_verifies() -> None:
 def test_a_chain_trimmed_to_nothing_goes_on() -> None:
     async def scenario(store: Store) -> None:
         await store.write("t1", [TrimAudit(10, AT), entry(11)])
-        assert [one.sequence for one in await store.audit("t1")] == [11, 12] and (await verification.verify(store, "t1")).ok
+        assert [one.sequence for one in await store.audit("t1")] == [11, 12] and (
+            await verification.AuditLog(store).verify("t1")
+        ).ok
         await store.write("t1", [TrimAudit(99, AT)])
         assert len(await store.audit("t1")) == 2
 
@@ -220,8 +224,8 @@ def test_what_is_too_large_or_no_json_is_not_appended() -> None:
 def test_whatever_is_appended_verifies_when_read_back(data: dict[str, Any]) -> None:
     async def scenario(store: Store) -> None:
         await store.write("t1", [entry(1, data=data)])
-        assert (await verification.verify(store, "t1")).ok
-        lines = [line async for line in verification.export(store, "t1")]
+        assert (await verification.AuditLog(store).verify("t1")).ok
+        lines = [line async for line in verification.AuditLog(store).export("t1")]
         assert verification.verify_lines(lines)["t1"].ok
 
     with_chain(scenario)

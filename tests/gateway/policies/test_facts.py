@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from gateway.clock import now_ms
 from gateway.configuration import Configuration
 from gateway.errors import BadRequest
+from gateway.events import Listeners
 from gateway.policies.compiler import RefusedPolicy
 from gateway.policies.deployments import Deploy, Deployments, Sources
 from gateway.policies.gate import is_permitted
@@ -52,7 +54,7 @@ class Office:
 
         self._house = house
         self.deployments = Deployments(house.policies, house.catalogue.tools)
-        self._tenancy = Tenancy(house.store, house.policies, forget, house.sessions.renew)
+        self._tenancy = Tenancy(house.store, house.policies, forget, house.sessions.renew, now_ms, Listeners(), "operators")
 
     async def deploy(self, sources: dict[str, str], *, shadow: bool = False) -> str:
         return (await self.deployments.deploy(ADMIN, Deploy(sources=sources, shadow=shadow))).policy.digest

@@ -126,7 +126,7 @@ async def main(folder: Path, errors: list[int], most: int) -> dict[str, object]:
         if error:
             for n in range(1, min(reached, 12), 3):
                 await trial.lasting(n, error)
-    verdict = await verification.verify(store, "t1")
+    verdict = await verification.AuditLog(store).verify("t1")
     trial.problems += [finding.message for finding in verdict.findings]
     await store.close()
     with contextlib.closing(sqlite3.connect(folder / "store.db")) as database:

@@ -88,7 +88,7 @@ def test_what_is_old_goes_and_what_is_young_or_needed_stays(engine: Engine) -> N
         assert verdicts == {"young": "rejected", "always": "approved", "pending": None, "due": "expired"}
         assert await store.idempotency("t1", "old") is None and await store.idempotency("t1", "young") is not None
         assert [one.kind for one in await store.audit("t1")] == ["young", audit_chain.CHECKPOINT]
-        assert (await verification.verify(store, "t1")).ok
+        assert (await verification.AuditLog(store).verify("t1")).ok
         assert await collect(store, "t1", RULES, NOW) == Collected()
 
     engine.run(scenario)
@@ -176,7 +176,7 @@ def test_tm_store_remains_nothing_of_a_deleted_tenant_is_left(engine: Engine, tm
         assert [one.id for one in await store.tenants()] == ["kept", "t1"]
         assert await store.token(f"digest {CANARY}") is None and (await store.usage("gone")).bytes == 0
         left = await store.content("kept", "s-kept", "/kept")
-        assert left is not None and (await verification.verify(store, "kept")).ok
+        assert left is not None and (await verification.AuditLog(store).verify("kept")).ok
         try:
             await store.write("gone", [put_session(of="gone")])
         except NotFound:

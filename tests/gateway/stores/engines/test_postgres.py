@@ -40,7 +40,7 @@ def test_tm_store_away_a_server_that_dies_is_said_once_and_found_again_without_h
             except (StoreFailed, Unavailable):
                 assert attempt < 10
         assert [one.path for one in await store.tree("t1", "s1")] == ["/0", "/1", "/2", "/3", "/4", "/again"]
-        verdict = await verification.verify(store, "t1")
+        verdict = await verification.AuditLog(store).verify("t1")
         assert verdict.ok and verdict.records == 6
         assert [one.levelname for one in caplog.records if one.name == "hatchway.store"] == ["ERROR", "WARNING"]
         await store.close()
