@@ -14,22 +14,15 @@ from functools import lru_cache
 class SteadyClock:
     """Unix milliseconds that never go back, and never stand still while the machine runs.
 
-    THREAT[TM-HTTP-CLOCK]: a wall clock that is set back, or frozen, must not revive an expired token. `floor_ms` carries the
-    newest time that is known from before a restart, such as the last audit record's.
-    """
+    THREAT[TM-HTTP-CLOCK]: a wall clock that is set back, or frozen, must not revive an expired token."""
 
-    def __init__(
-        self,
-        floor_ms: int = 0,
-        wall_ns: Callable[[], int] = time.time_ns,
-        monotonic_ns: Callable[[], int] = time.monotonic_ns,
-    ) -> None:
+    def __init__(self, wall_ns: Callable[[], int] = time.time_ns, monotonic_ns: Callable[[], int] = time.monotonic_ns) -> None:
         self._wall_ns, self._monotonic_ns = wall_ns, monotonic_ns
-        self._latest_ms = max(floor_ms, wall_ns() // 1_000_000)
+        self._latest_ms = wall_ns() // 1_000_000
         self._seen_ns = monotonic_ns()
 
     def seen(self, at_ms: int) -> None:
-        """Something is known to have happened then: it is at least as late."""
+        """Something is known to have happened then, such as the last audit record before a restart: it is at least as late."""
         self._latest_ms = max(self._latest_ms, at_ms)
 
     def now_ms(self) -> int:

@@ -6,8 +6,6 @@ Rules: every setting has a default that is safe on a developer's machine, a unit
 what it does; docs/configuration.md is made from those sentences (`python -m gateway.configuration`). A name that is not known in
 the file, or a value of the wrong type anywhere, is an error that names the place: a service with a misspelt limit does not start.
 An unknown name in the environment gets a warning: it may belong to another program.
-
-Does not know: what the settings are used for.
 """
 
 from __future__ import annotations
@@ -49,49 +47,35 @@ def _kept(about: str) -> Meta:
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    host: Annotated[str, Meta(description="The address to listen on. `0.0.0.0` is every IPv4 address of the machine.")] = (
-        "127.0.0.1"
-    )
+    host: Annotated[str, "The address to listen on. `0.0.0.0` is every IPv4 address of the machine."] = "127.0.0.1"
     port: Annotated[int, _count("The TCP port; 0 takes a free one and prints it.", 0, 65535)] = 8484
-    data: Annotated[str, Meta(description="The directory of the embedded store, created if it does not exist.")] = "hatchway-data"
-    database_url: Annotated[
-        str, Meta(description="A PostgreSQL URL (`postgresql://…`) to use instead of the embedded SQLite store.")
-    ] = ""
+    data: Annotated[str, "The directory of the embedded store, created if it does not exist."] = "hatchway-data"
+    database_url: Annotated[str, "A PostgreSQL URL (`postgresql://…`) to use instead of the embedded SQLite store."] = ""
     policy: Annotated[
-        str,
-        Meta(
-            description="A `.hatch` file for tenants without a policy of their own; its hooks' programs lie in the same folder."
-        ),
+        str, "A `.hatch` file for tenants without a policy of their own; its hooks' programs lie in the same folder."
     ] = ""
     policy_base: Annotated[
-        str,
-        Meta(description="A `.hatch` file, with its hooks' programs next to it, that tenants' policies provably narrow."),
+        str, "A `.hatch` file, with its hooks' programs next to it, that tenants' policies provably narrow."
     ] = ""
     equipment: Annotated[
-        str, Meta(description="A TOML file with what programs can call: web endpoints and MCP servers (docs/capabilities.md).")
+        str, "A TOML file with what programs can call: web endpoints and MCP servers (docs/capabilities.md)."
     ] = ""
-    runners_folder: Annotated[
-        str, Meta(description="A folder for runners with real processes (`unix-local`, `docker`), one folder a tenant.")
-    ] = ""
-    runners_ssh_hosts: Annotated[tuple[str, ...], Meta(description="Hosts that the `ssh` runner may reach.")] = ()
-    runners_docker_images: Annotated[tuple[str, ...], Meta(description="Images that the `docker` runner may start.")] = ()
-    registry_pods: Annotated[
-        str, Meta(description="A folder whose `TENANT/pods` are shown as the local runtime of the registry.")
-    ] = ""
+    runners_folder: Annotated[str, "A folder for runners with real processes (`unix-local`, `docker`), one folder a tenant."] = ""
+    runners_ssh_hosts: Annotated[tuple[str, ...], "Hosts that the `ssh` runner may reach."] = ()
+    runners_docker_images: Annotated[tuple[str, ...], "Images that the `docker` runner may start."] = ()
+    registry_pods: Annotated[str, "A folder whose `TENANT/pods` are shown as the local runtime of the registry."] = ""
     workers: Annotated[
         Literal["processes", "in-process"],
-        Meta(description="Where programs run: in jailed processes, one tenant each, or inside the gateway (development only)."),
+        "Where programs run: in jailed processes, one tenant each, or inside the gateway (development only).",
     ] = "processes"
     jail: Annotated[
         Literal["required", "best_effort"],
-        Meta(description="Whether workers refuse to start where a layer of their jail is not available (see `hatchway doctor`)."),
+        "Whether workers refuse to start where a layer of their jail is not available (see `hatchway doctor`).",
     ] = "required"
     token_minting: Annotated[
         Literal["operators", "admins"],
-        Meta(
-            description="Who makes tokens: operators for their own tenant, or admins only. With `admins` an operator has no "
-            "second identity to approve their own calls with (docs/operations.md)."
-        ),
+        "Who makes tokens: operators for their own tenant, or admins only. With `admins` an operator has no "
+        "second identity to approve their own calls with (docs/operations.md).",
     ] = "operators"
     run_slots: Annotated[
         int,
@@ -100,9 +84,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     durable_sessions: Annotated[
         Literal["on_request", "always"],
-        Meta(
-            description="Whose variables survive a crash: those of sessions that ask for it, or all (a snapshot after each run)."
-        ),
+        "Whose variables survive a crash: those of sessions that ask for it, or all (a snapshot after each run).",
     ] = "on_request"
     sessions_live_max: Annotated[
         int, _count("Sessions in memory; one more evicts the one that was idle longest into the store.")
@@ -130,11 +112,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         int, _kept("How long decisions stay in memory, the last 2,000 of a tenant: a new policy is replayed on them.")
     ] = 7 * _DAY_MS
 
-    tls_certificate: Annotated[str, Meta(description="A PEM file with the certificate chain. With `tls_key`: serve HTTPS.")] = ""
-    tls_key: Annotated[str, Meta(description="A PEM file with the private key.")] = ""
-    tls_client_ca: Annotated[
-        str, Meta(description="A PEM file of authorities; clients must present a certificate that one of them signed.")
-    ] = ""
+    tls_certificate: Annotated[str, "A PEM file with the certificate chain. With `tls_key`: serve HTTPS."] = ""
+    tls_key: Annotated[str, "A PEM file with the private key."] = ""
+    tls_client_ca: Annotated[str, "A PEM file of authorities; clients must present a certificate that one of them signed."] = ""
 
     connections_max: Annotated[
         int, _count("Open connections; one more takes an idle one's place, or only health is answered on it.")
@@ -143,8 +123,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         int, _count("Open connections of one address (IPv6: one /64) that is not in `proxies`; 0 is a quarter of all.", 0)
     ] = 0
     proxies: Annotated[
-        tuple[str, ...],
-        Meta(description="Addresses and networks of reverse proxies: they speak for many clients, and no share holds for them."),
+        tuple[str, ...], "Addresses and networks of reverse proxies: they speak for many clients, and no share holds for them."
     ] = ()
     requests_in_flight_max: Annotated[int, _count("Requests being answered, of all tenants; one more gets 503.")] = 1024
     requests_per_tenant_max: Annotated[int, _count("Requests being answered, of one tenant; one more gets 429.")] = 256
@@ -179,14 +158,12 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         int, _count("At shutdown, the time for runs to finish; what still runs then is interrupted. Sessions are persisted.", 0)
     ] = 10_000
 
-    http2: Annotated[bool, Meta(description="Speak HTTP/2 too: by ALPN over TLS, by prior knowledge without.")] = True
+    http2: Annotated[bool, "Speak HTTP/2 too: by ALPN over TLS, by prior knowledge without."] = True
     streams_per_connection_max: Annotated[int, _count("Requests at the same time on one HTTP/2 connection.")] = 64
     resets_per_connection_max: Annotated[
         int, _count("Streams an HTTP/2 client may reset in ten seconds; one more closes its connection.")
     ] = 100
-    cors_origins: Annotated[
-        tuple[str, ...], Meta(description="Origins of web pages that may call the API from a browser. None by default.")
-    ] = ()
+    cors_origins: Annotated[tuple[str, ...], "Origins of web pages that may call the API from a browser. None by default."] = ()
 
     token_cache_ms: Annotated[
         int,
@@ -194,18 +171,16 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = 2_000
     idempotency_ms: Annotated[int, _count("How long the answer to a POST with an Idempotency-Key is kept.", 1000)] = _DAY_MS
 
-    access_log: Annotated[bool, Meta(description="Write one JSON line for each request to standard error.")] = True
-    log_level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="The least severe log line.")] = "info"
+    access_log: Annotated[bool, "Write one JSON line for each request to standard error."] = True
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], "The least severe log line."] = "info"
     metrics: Annotated[
         Literal["operator", "admin", "loopback", "open", "off"],
-        Meta(
-            description="Who may read `/metrics`: tokens of operators and admins, of admins only, callers on this machine that "
-            "come through no proxy, every caller, or no caller."
-        ),
+        "Who may read `/metrics`: tokens of operators and admins, of admins only, callers on this machine that "
+        "come through no proxy, every caller, or no caller.",
     ] = "operator"
     tracing: Annotated[
         Literal["off", "console", "otlp"],
-        Meta(description="OpenTelemetry spans: none, printed, or sent as the OTEL_EXPORTER_OTLP_* variables say."),
+        "OpenTelemetry spans: none, printed, or sent as the OTEL_EXPORTER_OTLP_* variables say.",
     ] = "off"
 
 
@@ -299,7 +274,7 @@ def reference() -> str:
     defaults = Configuration()
     for name in Configuration.__struct_fields__:
         kind, *notes = get_args(hints[name])
-        about = next((note.description for note in notes if isinstance(note, Meta)), None) or ""
+        about = notes[0].description if isinstance(notes[0], Meta) else notes[0]
         default = msgspec.json.encode(getattr(defaults, name)).decode()
         lines.append(f"| `{name}` | {_describe(kind, notes)} | `{default}` | {about} |")
     return "\n".join(lines) + "\n"

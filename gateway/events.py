@@ -2,10 +2,9 @@
 
 Rules: a feed is a bounded list of numbered events. Watchers read it at their own pace, from any number on; a watcher that
 missed dropped events is told so, once, with a `gap`. A run never waits for a watcher. Output is text: a character whose
-bytes come in two pieces is told with the second.
-
-A run that waits for an approval ends its feed, and reopens it when it is resumed: no number is given twice, also after a restart
-of the service (`first`). A watcher that names a number this feed has not given is told a `gap` of unknown size, and every event.
+bytes come in two pieces is told with the second. A run that waits for an approval ends its feed, and reopens it when it is
+resumed: no number is given twice, also after a restart of the service (`first`). A watcher that names a number this feed has not
+given is told a `gap` of unknown size, and every event.
 """
 
 from __future__ import annotations

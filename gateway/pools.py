@@ -1,8 +1,5 @@
 """Pools: threads for work that would hold up the event loop, with turns per tenant.
 
-    pool = Pool("uploads", threads=2)
-    value = await pool.run(tenant, function, *arguments)      # off the loop, when it is this tenant's turn
-
 Why: asyncio's own threads belong to everything in the process, first come, first served; a tenant that fills them makes every
 other tenant wait. THREAT[TM-LIM-STARVE]. The server replaces them by such a pool too (`make_default`), for small work that is
 still given to `asyncio.to_thread`: there `acting_for` says whose turn it takes.
@@ -12,8 +9,6 @@ has at most `each` of a pool's threads; those that wait take turns, tenant by te
 than `waiting_max` of one tenant are refused (`TooMany`). A thread cannot be killed: a caller that leaves frees its place in the
 line, but a function that has begun keeps its thread until it ends. What may run for long or take much memory belongs into a
 killable child (`sandbox.confinement.child`), with a thread of a pool that only waits for it.
-
-Does not know: what is run.
 """
 
 from __future__ import annotations

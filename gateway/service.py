@@ -7,8 +7,6 @@
 Rules: parts know each other only through what is passed to them here. `stop` refuses new runs, finishes those under way,
 interrupts what does not end in time, evicts live sessions, and closes the audit buffer and the store last, when nothing writes
 any more.
-
-Does not know: HTTP.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Shielding: run a coroutine to completion even if the calling task is cancelled.
-
-A request is cancelled when its client disconnects or its time is up. An operation that changes both memory and store must not be
-broken off between the two: they would disagree.
-"""
+"""Shielding: run a coroutine to completion even if the calling task is cancelled, as a request is when its client disconnects or
+its time is up. An operation that changes both memory and store must not be broken off between the two."""
 
 from __future__ import annotations
 

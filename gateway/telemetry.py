@@ -1,16 +1,11 @@
 """What the service says about itself: metrics for Prometheus, log lines in JSON, and spans for OpenTelemetry if wanted.
 
-    telemetry = Telemetry(tracing="off")
     with telemetry.span("http.request", carrier=headers): ...   # the way of a request
     with step("policy.decide", event="run"): ...                # a step of it, wherever that is
-    telemetry.metrics_text()
 
 Rules: labels come from fixed sets (an operation's name, a status): a caller must not be able to make new time series. A log line
 never holds a token, a body or a query. When tracing is off nothing of OpenTelemetry is imported and a span costs a function call.
-
-`METRICS` names every metric of the service; `gateway.lifecycle.metrics` counts those that come from the store.
-
-Does not know: routes, tenants.
+`gateway.lifecycle.metrics` counts what comes from the store.
 """
 
 from __future__ import annotations
@@ -129,7 +124,7 @@ def reference() -> str:
 
 
 class Telemetry:
-    def __init__(self, *, tracing: str = "off", service: str = "hatchway") -> None:
+    def __init__(self, *, tracing: str = "off") -> None:
         self.registry = registry = CollectorRegistry()
         self._requests = make_counter("hatchway_http_requests_total", registry)
         self._seconds = make_histogram("hatchway_http_request_seconds", _BUCKETS, registry)
@@ -142,7 +137,7 @@ class Telemetry:
         self.forgotten = make_counter("hatchway_retention_forgotten_total", registry)
         self._counters: dict[tuple[str, int], Counter] = {}
         self._timers: dict[str, Histogram] = {}
-        self._tracer: Any = _tracer(tracing, service) if tracing != "off" else None
+        self._tracer: Any = _open_tracer(tracing) if tracing != "off" else None
 
     def answered(self, operation: str, status: int, seconds: float) -> None:
         counter = self._counters.get((operation, status))
@@ -174,7 +169,7 @@ class Telemetry:
                 _tracer_of_request.reset(token)
 
 
-def _tracer(tracing: str, service: str) -> Any:
+def _open_tracer(tracing: str) -> Any:
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
@@ -186,9 +181,9 @@ def _tracer(tracing: str, service: str) -> Any:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # type: ignore[import-not-found,unused-ignore]
 
         exporter = OTLPSpanExporter()
-    provider = TracerProvider(resource=Resource.create({"service.name": service}))
+    provider = TracerProvider(resource=Resource.create({"service.name": "hatchway"}))
     provider.add_span_processor(BatchSpanProcessor(exporter))
-    return provider.get_tracer(service)
+    return provider.get_tracer("hatchway")
 
 
 class JsonLines(logging.Formatter):

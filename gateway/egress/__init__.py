@@ -1,7 +1,5 @@
 """Egress: the one way out. `Egress.request` fetches a URL, guarded against everything that is not a public web server.
 
-    response = await Egress(decide=policy).request("GET", "https://example.com/", timeout_ms=5000, max_response_bytes=1 << 20)
-
 In reading order: `targets` (which URLs and addresses), `client` (the way of a request), `http1_exchange` (HTTP/1.1 over one
 connection), `peer_gateway` (the client for another gateway, and its event stream), `errors`.
 """

@@ -25,6 +25,7 @@ from gateway.egress.errors import EgressError, EgressFailed, EgressRefused
 from gateway.egress.http1_exchange import Exchange, Headers, begin, check_headers
 from gateway.egress.targets import Address, Addresses, Network, Target, parse
 
+REQUEST_BYTES_MAX: Final = 1 << 20
 REDIRECTS_MAX: Final = 5
 ADDRESSES_MAX: Final = 32
 _TRIED_MAX: Final = 3
@@ -68,15 +69,11 @@ class Egress:
         *,
         ports: Collection[int] = (80, 443),
         allow_private: Sequence[str | Network] = (),
-        decide: Decide | None = None,
         resolve: Resolve = resolve,
-        max_request_bytes: int = 1 << 20,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._addresses = Addresses(allow_private, ports)
-        self._decide = decide
         self._resolve = resolve
-        self._max_request_bytes = max_request_bytes
         self._tls = tls
 
     async def request(
@@ -88,14 +85,13 @@ class Egress:
         body: bytes | None = None,
         timeout_ms: int = 5000,
         max_response_bytes: int = 1 << 20,
-        max_request_bytes: int | None = None,
+        max_request_bytes: int = REQUEST_BYTES_MAX,
         decide: Decide | None = None,
         follow_redirects: bool = True,
     ) -> Response:
-        """Fetch `url`. `decide` is asked in addition to the client's own, `max_request_bytes` replaces it. Raises
-        `EgressRefused` or `EgressFailed`."""
+        """Fetch `url`. Raises `EgressRefused` or `EgressFailed`."""
         given = check_headers(headers.items() if isinstance(headers, Mapping) else headers or ())
-        asked = _Asked(self._method(method), parse(url), given, self._body(body, max_request_bytes))
+        asked = _Asked(_check_method(method), parse(url), given, _check_body(body, max_request_bytes))
         async with _deadline(timeout_ms):
             for _ in range(REDIRECTS_MAX + 1):
                 async with self._exchange(asked, max_response_bytes, decide) as exchange:
@@ -118,7 +114,7 @@ class Egress:
         decide: Decide | None = None,
     ) -> AsyncIterator[Exchange]:
         """For answers that come slowly: only the time to the head is limited here. Redirects are not followed."""
-        asked = _Asked(self._method(method), parse(url), check_headers(headers), self._body(body))
+        asked = _Asked(_check_method(method), parse(url), check_headers(headers), _check_body(body, REQUEST_BYTES_MAX))
         async with contextlib.AsyncExitStack() as stack:
             async with _deadline(head_timeout_ms):
                 exchange = await stack.enter_async_context(self._exchange(asked, max_response_bytes, decide))
@@ -129,9 +125,8 @@ class Egress:
         target = asked.target
         # THREAT[TM-NET-REDIRECT]: every hop is checked like the first.
         self._addresses.check_target(target)
-        for ask in (self._decide, decide):
-            if ask is not None:
-                ask(target.host, target.port, target.scheme)
+        if decide is not None:
+            decide(target.host, target.port, target.scheme)
         failed: EgressError | None = None
         for address in (await self._checked_addresses(target))[:_TRIED_MAX]:
             try:
@@ -146,7 +141,7 @@ class Egress:
                 )
             except EgressFailed as error:
                 failed = error
-                if error.reason != "CONNECT_FAILED":
+                if error.code != "CONNECT_FAILED":
                     break  # it may have been heard: sending it again is the caller's to decide
                 continue
             try:
@@ -165,18 +160,6 @@ class Egress:
         for address in found:
             self._addresses.check_address(target, address)
         return list(dict.fromkeys(found))
-
-    def _method(self, method: str) -> str:
-        name = str(method).upper()
-        if name not in _METHODS:
-            raise EgressRefused("METHOD_REFUSED", f"the method {name[:20]!r} is not one of {', '.join(sorted(_METHODS))}")
-        return name
-
-    def _body(self, body: bytes | None, most_bytes: int | None = None) -> bytes:
-        most_bytes = self._max_request_bytes if most_bytes is None else most_bytes
-        if body is not None and len(body) > most_bytes:
-            raise EgressRefused("REQUEST_TOO_LARGE", f"the request's body is larger than {most_bytes} bytes")
-        return body or b""
 
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:
@@ -207,6 +190,19 @@ class _Asked:
                 raise EgressRefused("REDIRECT_REFUSED", f"a redirect to {target.host!r} would send the body to another origin")
             headers = [pair for pair in headers if pair[0].lower() in _HARMLESS]
         return _Asked(method, target, headers, body)
+
+
+def _check_method(method: str) -> str:
+    name = str(method).upper()
+    if name not in _METHODS:
+        raise EgressRefused("METHOD_REFUSED", f"the method {name[:20]!r} is not one of {', '.join(sorted(_METHODS))}")
+    return name
+
+
+def _check_body(body: bytes | None, most_bytes: int) -> bytes:
+    if body is not None and len(body) > most_bytes:
+        raise EgressRefused("REQUEST_TOO_LARGE", f"the request's body is larger than {most_bytes} bytes")
+    return body or b""
 
 
 def _address(text: str) -> Address:

@@ -8,8 +8,6 @@ that frame a message: those are ours to write. The answer's head is capped. So i
 counted as it comes over the wire and again when it is decompressed. The caller sets the time limit. A connection is used once.
 THREAT[TM-CAP-SECRET]: no message has a header's value, for that may be a secret; nor what a server sent that cannot be read, for
 it may have sent that back.
-
-Does not know: DNS, which addresses are allowed, redirects.
 """
 
 from __future__ import annotations

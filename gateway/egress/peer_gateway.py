@@ -3,8 +3,6 @@
 Rules: THREAT[TM-REG-REMOTE]: the other gateway is reached through `gateway.egress`, which refuses what is not public; redirects
 are not followed. The token comes from the vault for each request and is kept nowhere. Answers are capped before they are held.
 Errors name neither the address nor the token.
-
-Does not know: what an answer means.
 """
 
 from __future__ import annotations
@@ -15,11 +13,11 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from gateway.egress import Egress, EgressError, EgressFailed
+from gateway.egress import Egress, EgressError
+from gateway.egress.client import REQUEST_BYTES_MAX
 from gateway.events import Event
 
 ANSWER_BYTES_MAX: Final = 4 << 20
-REQUEST_BYTES_MAX: Final = 1 << 20
 STREAM_BYTES_MAX: Final = 64 << 20
 LINE_BYTES_MAX: Final = 1 << 20
 TIMEOUT_MS: Final = 10_000
@@ -109,8 +107,7 @@ class EgressClient:
 
 
 def _translate(error: EgressError) -> Unreachable:
-    timed_out = isinstance(error, EgressFailed) and error.reason == "TIMEOUT"
-    return Unreachable("remote_runtime_timeout" if timed_out else "remote_runtime_network_error")
+    return Unreachable("remote_runtime_timeout" if error.code == "TIMEOUT" else "remote_runtime_network_error")
 
 
 async def parse_events(chunks: AsyncIterator[bytes]) -> AsyncIterator[Event]:

@@ -1,14 +1,10 @@
 """Targets: which URLs and which addresses may be reached at all.
 
-Purpose: `parse` reads a URL one way only, so that no later reader can read it another way; `Addresses` says which addresses
-may be connected to.
-
-Rules: what is not plainly allowed is refused. A URL is printable ASCII with a host that is a name, a dotted-decimal IPv4 address
-or a bracketed IPv6 address; every other spelling of an address (decimal, octal, hexadecimal, short, with a zone, in another
-script) is refused, not understood. Of addresses only public unicast ones pass; those that carry another address within them
-(IPv4-mapped, NAT64, 6to4, Teredo) do not. Exceptions are an operator's, by network or by `host:port`.
-
-Does not know: DNS, HTTP.
+Rules: `parse` reads a URL one way only, so that no later reader can read it another way. What is not plainly allowed is refused.
+A URL is printable ASCII with a host that is a name, a dotted-decimal IPv4 address or a bracketed IPv6 address; every other
+spelling of an address (decimal, octal, hexadecimal, short, with a zone, in another script) is refused, not understood. Of
+addresses only public unicast ones pass; those that carry another address within them (IPv4-mapped, NAT64, 6to4, Teredo) do not.
+Exceptions are an operator's, by network or by `host:port`.
 """
 
 from __future__ import annotations

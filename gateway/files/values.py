@@ -1,7 +1,6 @@
-"""Key/values of sessions: small things that are not files.
+"""Key/values of sessions: small things that are not files. Secrets, the contract's other namespace, are in the vault.
 
-Rules: two namespaces in the contract, values here and secrets in `gateway.tenants.vault`. Keys are 1 to 255 bytes;
-`tool_approval/` is reserved. An update keeps `created_at`. Listings show keys, never values. `expect` is what must be there
+Rules: keys are 1 to 255 bytes; `tool_approval/` is reserved. Listings show keys, never values. `expect` is what must be there
 when it is written: the value's digest, or ABSENT; the store looks, so that of two writers only one wins.
 """
 
@@ -13,7 +12,7 @@ from typing import Final
 from gateway.errors import BadRequest, missing
 from gateway.records import KeyInfo, Principal
 from gateway.sessions.sessions import Sessions
-from gateway.stores.changes import Change, DeleteValue, PutValue
+from gateway.stores.changes import DeleteValue, PutValue
 from gateway.stores.store import Store
 from gateway.stores.stored import Page
 
@@ -51,10 +50,7 @@ class Values:
         await self._sessions.get(principal, session_id)
         if await self._store.value(principal.tenant, session_id, key) is None:
             return False
-        changes: list[Change] = [DeleteValue(session_id=session_id, key=key)]
-        if expect is not None:  # only PutValue checks `expect`: put an empty value first, then delete it
-            changes.insert(0, PutValue(session_id=session_id, key=key, value=b"", at=self._clock_ms(), expect=expect))
-        await self._store.write(principal.tenant, changes)
+        await self._store.write(principal.tenant, [DeleteValue(session_id=session_id, key=key, expect=expect)])
         return True
 
     async def page(self, principal: Principal, session_id: str, after: str | None = None, limit: int = 100) -> Page[KeyInfo]:

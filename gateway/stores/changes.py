@@ -128,8 +128,11 @@ class PutValue(Change, frozen=True):
 
 
 class DeleteValue(Change, frozen=True):
+    """Nothing happens if it is not there, unless `expect` is a digest."""
+
     session_id: str
     key: str
+    expect: str | None = None
 
 
 class PutSecret(Change, frozen=True):
@@ -261,7 +264,7 @@ _DELETING: Final = (
 
 def is_deletion(changes: Sequence[Change]) -> bool:
     """Whether a write only deletes, or only says so: it is made on a full disk too."""
-    return all(isinstance(change, _DELETING) or (isinstance(change, PutValue) and not change.value) for change in changes)
+    return all(isinstance(change, _DELETING) for change in changes)
 
 
 def count_bytes(changes: Sequence[Change]) -> int:

@@ -110,7 +110,10 @@ def _put_value(writing: Writing, change: c.PutValue) -> Steps[None]:
 
 def _delete_value(writing: Writing, change: c.DeleteValue) -> Steps[None]:
     session = yield from writing.ledger.find_session(change.session_id)
-    yield from remove(writing.ledger, VALUES, (writing.tenant, change.session_id), change.key, session=session)
+    prefix = (writing.tenant, change.session_id)
+    rows = yield Get(VALUES, prefix, [change.key])
+    check_expected(c.digest_of(rows[0][3]) if rows else None, change.expect, "value", change.key)
+    yield from remove(writing.ledger, VALUES, prefix, change.key, session=session)
 
 
 def _put_secret(writing: Writing, change: c.PutSecret) -> Steps[None]:

@@ -21,7 +21,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from gateway.egress import Decide, Egress, EgressError, EgressFailed, EgressRefused, Response
+from gateway.egress import Decide, Egress, EgressError, EgressRefused, Response
 from gateway.hooks.outputs import MAX_OUTPUT_BYTES, Error, Ran, overran, parse, timed_out
 from gateway.hooks.payloads import Letter
 from gateway.hooks.specs import UserHookSpec
@@ -90,7 +90,7 @@ class _Sending:
             except EgressError as error:
                 if isinstance(error, EgressRefused):
                     return Ran(self._refused(error), attempts=self.attempts)
-                if isinstance(error, EgressFailed) and error.reason == "TIMEOUT":
+                if error.code == "TIMEOUT":
                     return Ran(timed_out(self._spec.timeout_ms), attempts=self.attempts)
                 problem = f"webhook failed: {error}"
             else:

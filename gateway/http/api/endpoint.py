@@ -36,7 +36,7 @@ from gateway.http.api.request_limits import check_head, has_body, read_body
 from gateway.http.api.routing import Routes
 from gateway.http.api.sse import EventReply
 from gateway.http.api.websocket import Conversation, choose_protocol
-from gateway.http.transport.shares import find_seat
+from gateway.http.transport.shares import Seat, find_seat
 from gateway.pools import acting_for, run_large
 from gateway.records import Principal
 from gateway.telemetry import Telemetry, step
@@ -97,24 +97,28 @@ class Endpoint:
         record.operation = operation.name
         seat = find_seat(scope)
         if operation.tag == _HEALTH:
-            principal = await self._identify(scope, operation, headers)
+            principal = await self._authenticator.identify(operation.audience, headers, _address(scope))
             return await self._perform(_Asked(scope, record, operation, path, headers, principal), receive)
         if seat is not None and seat.is_reserve:
             raise Unavailable("BUSY", "too many connections are open", "try again in a moment, on a connection that is open")
         with self._admission.take_place(), self._telemetry.span("http.request", carrier=headers, operation=operation.name):
-            with step("authenticate"):
-                principal = await self._identify(scope, operation, headers)
-            record.tenant = principal.tenant
-            acting_for.set(principal.tenant)
-            if operation.audience != "public":
-                if seat is not None:
-                    seat.is_known = True
-                with step("admit", tenant=principal.tenant):
-                    await self._admission.check_rate(principal)
+            principal = await self._admit(scope, record, operation, headers, seat)
             return await self._perform(_Asked(scope, record, operation, path, headers, principal), receive)
 
-    async def _identify(self, scope: Scope, operation: Operation, headers: dict[str, str]) -> Principal:
-        return await self._authenticator.identify(operation.audience, headers, _address(scope))
+    async def _admit(
+        self, scope: Scope, record: AccessRecord, operation: Operation, headers: dict[str, str], seat: Seat | None
+    ) -> Principal:
+        """The caller, if it may call this, as often as it does."""
+        with step("authenticate"):
+            principal = await self._authenticator.identify(operation.audience, headers, _address(scope))
+        record.tenant = principal.tenant
+        acting_for.set(principal.tenant)
+        if operation.audience != "public":
+            if seat is not None:
+                seat.is_known = True
+            with step("admit", tenant=principal.tenant):
+                await self._admission.check_rate(principal)
+        return principal
 
     async def _perform(self, asked: _Asked, receive: Receive) -> Response:
         operation, record = asked.operation, asked.record
@@ -248,11 +252,7 @@ class Endpoint:
             record.operation = operation.name
             with self._admission.take_place():
                 read_bearer(headers, offered)
-                principal = await self._identify(scope, operation, headers)
-                record.tenant = principal.tenant
-                if (seat := find_seat(scope)) is not None:
-                    seat.is_known = True
-                await self._admission.check_rate(principal)
+                principal = await self._admit(scope, record, operation, headers, find_seat(scope))
                 query = decode_query(operation, scope["query_string"])
                 call = Call(principal=principal, path=path, query=query, headers=headers, request_id=record.id)
                 async with asyncio.timeout(self._caps.request_deadline_ms / 1000):

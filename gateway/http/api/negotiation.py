@@ -22,7 +22,7 @@ import msgspec.inspect
 
 from gateway.configuration import Configuration
 from gateway.errors import BadRequest, UnsupportedMedia
-from gateway.http.api.large_bodies import decode_form
+from gateway.http.api.decoding import decode_form
 from gateway.http.api.operation import Operation
 from gateway.http.api.routing import BAD_ESCAPE
 

@@ -119,7 +119,6 @@ class Operation:
     websocket: bool = False
     confidential: bool = False
     finishes: bool = False
-    hidden: bool = False
     deadline_ms: int | None = None
     name: str = ""
 

@@ -10,14 +10,14 @@ import base64
 import binascii
 import zlib
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Final, Generic, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from gateway.errors import BadRequest
 from gateway.http.api.operation import Call
-from gateway.stores import stored
+from gateway.stores.stored import Page
 
 LIMIT_MAX: Final = 200
 _CURSOR_MAX: Final = 1024
@@ -36,12 +36,7 @@ class PageQuery(msgspec.Struct, frozen=True, kw_only=True):
         return {"after": None if self.cursor is None else open_cursor(self.cursor), "limit": self.limit}
 
 
-class Page(msgspec.Struct, Generic[T], frozen=True):
-    items: list[T]
-    next: str | None = None
-
-
-def paginate(read: Callable[[Call], Awaitable[stored.Page[T]]]) -> Callable[[Call], Awaitable[Page[T]]]:
+def paginate(read: Callable[[Call], Awaitable[Page[T]]]) -> Callable[[Call], Awaitable[Page[T]]]:
     """The handler of a list, from what reads a page of a store."""
 
     async def answer(call: Call) -> Page[T]:

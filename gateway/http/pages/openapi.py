@@ -6,8 +6,6 @@ from what the frame does. The page is ours, static, and fetches nothing from els
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
@@ -48,18 +46,16 @@ _ABOUT: Final = (
 )
 
 
-def describe(operations: Iterable[Operation], version: str) -> dict[str, Any]:
+def describe(operations: list[Operation], version: str) -> dict[str, Any]:
     """The whole document."""
-    shown = [operation for operation in operations if not operation.hidden]
     wanted: list[Any] = [Problem, Event]
-    for operation in shown:
+    for operation in operations:
         wanted += [kind for kind in (operation.query, operation.body, operation.answer) if kind not in (None, bytes)]
     schemas, components = msgspec.json.schema_components(wanted, ref_template=_REF)
     schema_of = dict(zip(map(repr, wanted), schemas, strict=True))
     paths: dict[str, Any] = {}
-    for operation in shown:
-        path = re.sub(r"\.\.\.\}", "}", operation.path)
-        entry = paths.setdefault(path, {})
+    for operation in operations:
+        entry = paths.setdefault(operation.path.replace("...}", "}"), {})
         entry.setdefault(operation.method.lower(), _operation(operation, schema_of, components))
     return {
         "openapi": "3.1.0",

@@ -17,7 +17,6 @@ from gateway.http.api.operation import Answer, Call, Operation, Raw, in_session
 from gateway.http.api.pagination import Page, PageQuery, paginate
 from gateway.records import KeyInfo, SecretInfo
 from gateway.service import Service
-from gateway.stores import stored
 from gateway.stores.changes import digest_of
 
 
@@ -79,7 +78,7 @@ def _secrets(service: Service, prefix: str) -> list[Operation]:
             await service.sessions.get(call.principal, session_id)
         return call.principal.tenant, session_id
 
-    async def read(call: Call) -> stored.Page[SecretInfo]:
+    async def read(call: Call) -> Page[SecretInfo]:
         return await service.vault.list(*await find_owner(call), **call.query.window)
 
     async def put(call: Call) -> None:

@@ -2,8 +2,7 @@
 behind proxies may be, and Starlette begins above them.
 
 In reading order: `server` (sockets, TLS, the orderly end), `shares` (which connections there may be), `connections` (one
-connection, its deadlines and tasks), `http1`,
-`http2` (where a message begins and ends).
+connection, its deadlines and tasks), `http1`, `http2` (where a message begins and ends).
 
 To bump h11, h2 or Hypercorn, run tests/gateway/http/transport/test_http1.py, test_raw_http2.py and test_server.py, and look
 at what is relied on and not public:

@@ -102,8 +102,6 @@ def test_every_hop_is_decided_by_the_policy() -> None:
             error = await outcome_of(fetch(egress, web.url, decide=decide))
             assert isinstance(error, EgressRefused) and error.code == "PERMISSION_DENIED"
             assert asked == [("127.0.0.1", web.port, "http"), ("127.0.0.1", other.port, "http")] and not other.requests
-            own = Egress(allow_private=[web.service, other.service], decide=decide)
-            assert isinstance(await outcome_of(fetch(own, web.url)), EgressRefused)
 
     asyncio.run(main())
 
@@ -211,7 +209,7 @@ def test_tm_net_slow_answer_that_drips_is_cut_off_at_the_deadline() -> None:
 
         async with serve(drip) as web:
             error = await outcome_of(fetch(Egress(allow_private=[web.service]), web.url, timeout_ms=100))
-            assert isinstance(error, EgressFailed) and error.reason == "TIMEOUT"
+            assert isinstance(error, EgressFailed) and error.code == "TIMEOUT"
 
     asyncio.run(main())
 
@@ -223,7 +221,7 @@ def test_deadline_covers_a_resolver_that_does_not_answer() -> None:
 
     async def main() -> None:
         error = await outcome_of(fetch(Egress(resolve=never), "http://example.com/", timeout_ms=50))
-        assert isinstance(error, EgressFailed) and error.reason == "TIMEOUT"
+        assert isinstance(error, EgressFailed) and error.code == "TIMEOUT"
 
     asyncio.run(main())
 
@@ -246,7 +244,7 @@ def test_answer_that_is_not_http_fails(said: bytes) -> None:
     async def main() -> None:
         async with serve(lambda request: said) as web:
             error = await outcome_of(fetch(Egress(allow_private=[web.service]), web.url))
-            assert isinstance(error, EgressFailed) and error.reason in ("ANSWER_INVALID", "BROKEN_OFF")
+            assert isinstance(error, EgressFailed) and error.code in ("ANSWER_INVALID", "BROKEN_OFF")
 
     asyncio.run(main())
 
@@ -272,8 +270,8 @@ def test_request_that_would_be_more_than_one_or_too_large_is_refused(
 ) -> None:
     async def main() -> None:
         async with serve(lambda request: answer(b"no")) as web:
-            egress = Egress(allow_private=[web.service], max_request_bytes=1000)
-            error = await outcome_of(fetch(egress, web.url, method, headers=headers, body=body))
+            egress = Egress(allow_private=[web.service])
+            error = await outcome_of(fetch(egress, web.url, method, headers=headers, body=body, max_request_bytes=1000))
             assert isinstance(error, EgressRefused) and error.code == code and not web.requests
 
     asyncio.run(main())
@@ -324,7 +322,7 @@ def test_nobody_at_the_port_is_a_failure_and_not_a_refusal() -> None:
         async with serve(lambda request: b"") as web:
             port = web.port
         error = await outcome_of(fetch(Egress(allow_private=[f"127.0.0.1:{port}"]), f"http://127.0.0.1:{port}/"))
-        assert isinstance(error, EgressFailed) and error.reason == "CONNECT_FAILED"
+        assert isinstance(error, EgressFailed) and error.code == "CONNECT_FAILED"
 
     asyncio.run(main())
 
@@ -365,10 +363,10 @@ def test_certificate_is_checked_for_the_name_and_not_for_the_address(tmp_path: P
             egress = Egress(allow_private=services, resolve=resolving("127.0.0.1"), tls=client)
             assert (await fetch(egress, f"https://good.example:{web.port}/")).body == b"safe"
             error = await outcome_of(fetch(egress, f"https://bad.example:{web.port}/"))
-            assert isinstance(error, EgressFailed) and error.reason == "TLS_FAILED"
+            assert isinstance(error, EgressFailed) and error.code == "TLS_FAILED"
             untrusting = Egress(allow_private=services, resolve=resolving("127.0.0.1"))
             error = await outcome_of(fetch(untrusting, f"https://good.example:{web.port}/"))
-            assert isinstance(error, EgressFailed) and error.reason == "TLS_FAILED"
+            assert isinstance(error, EgressFailed) and error.code == "TLS_FAILED"
 
     asyncio.run(main())
 

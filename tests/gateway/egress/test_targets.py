@@ -22,7 +22,7 @@ def refused_by(url: str, **options: Any) -> str:
         except EgressRefused as refused:
             return refused.code
         except EgressFailed as failed:
-            return f"failed: {failed.reason}"
+            return f"failed: {failed.code}"
         return "fetched"
 
     return asyncio.run(main())

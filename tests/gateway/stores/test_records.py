@@ -92,6 +92,10 @@ def test_values_and_secrets_are_two_namespaces_that_list_keys_only(engine: Engin
         assert await store.value("t1", "s1", "a") is None and await store.secret("t1", "a", "s1") is None
         assert await code_of(store, PutValue("s1", "b", b"5", AT, expect=ABSENT)) == "VALUE_EXISTS"
         assert await code_of(store, PutValue("s1", "b", b"5", AT, expect=digest_of(b"1"))) == "VALUE_CHANGED"
+        assert await code_of(store, DeleteValue("s1", "b", expect=digest_of(b"1"))) == "VALUE_CHANGED"
+        assert await code_of(store, DeleteValue("s1", "never there", expect=digest_of(b"1"))) == "VALUE_CHANGED"
+        await store.write("t1", [DeleteValue("s1", "b", expect=digest_of(b"4"))])
+        assert await store.value("t1", "s1", "b") is None
 
     engine.run(scenario)
 

@@ -135,7 +135,8 @@ def test_a_key_is_forgotten_after_its_time() -> None:
         rig = rig_of(idempotency_ms=1000)
         token = rig.token()
         await make(rig, token, "k1")
-        ahead = SteadyClock(floor_ms=rig.clock.now_ms() + 2000)
+        ahead = SteadyClock()
+        ahead.seen(rig.clock.now_ms() + 2000)
         rig.idempotence._clock = ahead
         assert (await make(rig, token, "k1")).json == {"made": 2}
 

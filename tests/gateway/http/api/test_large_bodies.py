@@ -11,8 +11,8 @@ import cbor2
 import pytest
 
 from gateway.errors import BadRequest
-from gateway.http.api import decoding, large_bodies
-from gateway.http.api.large_bodies import CHILD_BYTES, decode_form
+from gateway.http.api import decoding
+from gateway.http.api.decoding import CHILD_BYTES, decode_form
 
 LARGE = "x" * CHILD_BYTES
 CAPS = {"depth_max": 16, "items_max": 1000}
@@ -51,10 +51,10 @@ def test_tm_http_bomb_large_bodies_are_refused_for_what_small_ones_are(data: byt
 
 def test_tm_lim_starve_a_body_that_takes_too_long_or_much_costs_its_child_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     body = b"[" + b"1.5," * 2_000_000 + b"1]"
-    monkeypatch.setattr(large_bodies, "SECONDS", 0.001)
+    monkeypatch.setattr(decoding, "SECONDS", 0.001)
     assert "too long" in refusal(body)
-    monkeypatch.setattr(large_bodies, "SECONDS", 20.0)
-    monkeypatch.setattr(large_bodies, "MEMORY_BYTES", 64 << 20)
+    monkeypatch.setattr(decoding, "SECONDS", 20.0)
+    monkeypatch.setattr(decoding, "MEMORY_BYTES", 64 << 20)
     told: list[str] = []
     fresh = threading.Thread(target=lambda: told.append(refusal(body)))
     fresh.start()
@@ -65,6 +65,6 @@ def test_tm_lim_starve_a_body_that_takes_too_long_or_much_costs_its_child_alone(
 
 def test_a_child_that_was_killed_from_outside_is_started_again() -> None:
     decode_form(json.dumps([LARGE]).encode(), "json", **CAPS)
-    os.kill(large_bodies._own.child._process.pid, 9)
-    large_bodies._own.child._process.wait()
+    os.kill(decoding._own.child._process.pid, 9)
+    decoding._own.child._process.wait()
     assert decode_form(json.dumps([LARGE]).encode(), "json", **CAPS) == [LARGE]
