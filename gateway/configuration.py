@@ -198,7 +198,7 @@ def load(file: Path | None, environment: Mapping[str, str], **given: Any) -> Con
     try:
         made = msgspec.convert(values, Configuration, strict=False)
     except msgspec.ValidationError as error:
-        raise ConfigurationError(f"a setting is wrong: {_explained(error, values, hints)}") from None
+        raise ConfigurationError(f"a setting is wrong: {_explain(error, values, hints)}") from None
     if made.database_url and not made.database_url.startswith(DATABASES):
         # Not what was given: a URL may hold a password.
         raise ConfigurationError(f"database_url begins with {' or '.join(DATABASES)}; for the embedded store, set data")
@@ -227,7 +227,7 @@ def unknown_names(environment: Mapping[str, str]) -> list[str]:
     return said
 
 
-def _explained(error: msgspec.ValidationError, values: Mapping[str, Any], hints: Mapping[str, Any]) -> str:
+def _explain(error: msgspec.ValidationError, values: Mapping[str, Any], hints: Mapping[str, Any]) -> str:
     """msgspec names the place, and not what could stand there."""
     for name, kind in hints.items():
         if get_origin(kind) is Literal and str(error).endswith(f"`$.{name}`"):

@@ -139,7 +139,7 @@ class Telemetry:
         self._timers: dict[str, Histogram] = {}
         self._tracer: Any = _open_tracer(tracing) if tracing != "off" else None
 
-    def answered(self, operation: str, status: int, seconds: float) -> None:
+    def count_answer(self, operation: str, status: int, seconds: float) -> None:
         counter = self._counters.get((operation, status))
         if counter is None:
             counter = self._counters[operation, status] = self._requests.labels(operation, str(status))

@@ -52,7 +52,7 @@ def normalize(path: str) -> StorePath:
         raise BadRequest("INVALID_PATH", f"not a valid path: {path[:100]!a}: {error}") from None
 
 
-def everything(_: str) -> bool:
+def permit_all(_: str) -> bool:
     return True
 
 
@@ -65,7 +65,7 @@ class Files:
         self._store = store
         self._clock_ms = clock_ms
 
-    async def read(self, tenant: str, session_id: str, path: str, permitted: Permitted = everything) -> SessionFile | None:
+    async def read(self, tenant: str, session_id: str, path: str, permitted: Permitted = permit_all) -> SessionFile | None:
         """What a link leads to must be `permitted` as well, here and below; else there is nothing."""
         key = normalize(path)
         if key == "/":
@@ -74,18 +74,18 @@ class Files:
         return None if found is None else await run_large(tenant, len(found[1]), _session_file, *found)
 
     async def read_bytes(
-        self, tenant: str, session_id: str, path: str, permitted: Permitted = everything
+        self, tenant: str, session_id: str, path: str, permitted: Permitted = permit_all
     ) -> tuple[StoredFile, bytes] | None:
         """A file's bytes and its digest, for those who do not want text. A directory has none."""
         key = normalize(path)
         return None if key == "/" else await self._content(tenant, session_id, key, permitted)
 
-    async def lies(self, tenant: str, session_id: str, path: str) -> StoredFile | None:
+    async def find_entry(self, tenant: str, session_id: str, path: str) -> StoredFile | None:
         """What is stored at a path itself: a link, not what it leads to."""
         key = normalize(path)
         return None if key == "/" else await self._store.file(tenant, session_id, key)
 
-    async def stat(self, tenant: str, session_id: str, path: str, permitted: Permitted = everything) -> FileStat | None:
+    async def stat(self, tenant: str, session_id: str, path: str, permitted: Permitted = permit_all) -> FileStat | None:
         key = normalize(path)
         if key == "/":
             return show(self._root(session_id), FileStat)
@@ -117,7 +117,7 @@ class Files:
         made = await self._put(tenant, session_id, file.path, data, kind, readonly=file.is_readonly)
         return await run_large(tenant, len(data), _session_file, made, data)
 
-    async def size_of(self, tenant: str, file: InitialFile) -> int:
+    async def measure(self, tenant: str, file: InitialFile) -> int:
         """How many bytes it has, however they travel."""
         return len((await run_large(tenant, len(file.content), self._decode, file.content, file.encoding))[0])
 
@@ -136,10 +136,10 @@ class Files:
         """The session's files under changes that are not stored yet."""
         return Layers(self._store, tenant, session_id, changes)
 
-    async def below(self, tenant: str, session_id: str, path: str) -> Paths:
+    async def list_below(self, tenant: str, session_id: str, path: str) -> Paths:
         """All paths below one."""
         base = normalize(path).rstrip("/") + "/"
-        return [one.path for one in await self._store.tree(tenant, session_id) if one.path.startswith(base)]
+        return [file.path for file in await self._store.tree(tenant, session_id) if file.path.startswith(base)]
 
     async def delete(
         self, tenant: str, session_id: str, path: str, *, recursive: bool = False, expect: str | None = None
@@ -176,31 +176,31 @@ class Files:
         path_pattern: str | None = None,
         *,
         regex: bool = False,
-        permitted: Permitted = everything,
+        permitted: Permitted = permit_all,
     ) -> Searched:
         """Lines of text files in which the pattern is found, sorted by path; with what the bounds left out. A file that is not
         `permitted` is as if it were not there: it uses up no bound and is not counted as skipped."""
         searching = Searching(pattern, regex=regex)
         tree = await self._store.tree(tenant, session_id)
-        chosen = [one for one in tree if (path_pattern is None or path_pattern in one.path) and permitted(one.path)]
+        chosen = [file for file in tree if (path_pattern is None or path_pattern in file.path) and permitted(file.path)]
         for group in searching.choose(chosen):
-            blobs = await self._store.blobs(tenant, [one.digest for one in group])
-            more = await asyncio.to_thread(searching.look, [(one.path, blobs.get(one.digest, b"")) for one in group])
+            blobs = await self._store.blobs(tenant, [file.digest for file in group])
+            more = await asyncio.to_thread(searching.look, [(file.path, blobs.get(file.digest, b"")) for file in group])
             if not more:
                 break
         return searching.result()
 
     async def export_tar(
-        self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = everything
+        self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = permit_all
     ) -> AsyncIterator[bytes]:
         """The tree below a directory, paths relative to it, one member at a time; without what is not `permitted`, and without
         links that lead out of it."""
-        async for one, content in _members(self._store, tenant, session_id, normalize(path), permitted):
+        async for file, content in _members(self._store, tenant, session_id, normalize(path), permitted):
             if content is not None:
-                yield tar.pack(tar.Member(one.path, one.kind, content, one.is_readonly, one.updated_at))
+                yield tar.pack(tar.Member(file.path, file.kind, content, file.is_readonly, file.updated_at))
         yield tar.END
 
-    async def links_out(self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = everything) -> int:
+    async def count_links_out(self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = permit_all) -> int:
         """How many links `export_tar` leaves out."""
         found = _members(self._store, tenant, session_id, normalize(path), permitted, kinds=("symlink",))
         return sum([content is None async for _, content in found])
@@ -323,15 +323,15 @@ async def _members(
     """What an archive of a directory holds, paths relative to it; what is not permitted is not there. A link is carried so that
     it leads to the same place after the archive was unpacked; one that leads out of the directory has no content."""
     base = "" if directory == "/" else directory
-    for one in await store.tree(tenant, session_id):
-        if one.kind not in kinds or not one.path.startswith(base + "/") or not permitted(one.path):
+    for file in await store.tree(tenant, session_id):
+        if file.kind not in kinds or not file.path.startswith(base + "/") or not permitted(file.path):
             continue
-        blobs = {} if one.is_directory else await store.blobs(tenant, [one.digest])
-        if one.is_directory or one.digest in blobs:
-            content: bytes | None = blobs.get(one.digest, b"")
-            below = msgspec.structs.replace(one, path=one.path[len(base) :])
-            if one.kind == "symlink":
-                content = tar.carried(below.path, content or b"", base)
+        blobs = {} if file.is_directory else await store.blobs(tenant, [file.digest])
+        if file.is_directory or file.digest in blobs:
+            content: bytes | None = blobs.get(file.digest, b"")
+            below = msgspec.structs.replace(file, path=file.path[len(base) :])
+            if file.kind == "symlink":
+                content = tar.carry_link(below.path, content or b"", base)
             yield below, content
 
 

@@ -47,7 +47,7 @@ class GovernedFiles:
     async def version(self, principal: Principal, session_id: str, path: str) -> tuple[str | None, str]:
         """For a guarded change: the digest of what is read at a path, None if nothing is; and what the store must find there.
         That is another one for a link, which a write replaces."""
-        lies = await self._files.lies(principal.tenant, session_id, path)
+        lies = await self._files.find_entry(principal.tenant, session_id, path)
         try:
             found, _ = await self.read_bytes(principal, session_id, path)
         except NotFound:
@@ -71,7 +71,7 @@ class GovernedFiles:
         permitted = await self._may_read(principal, session_id, path, "list")
         found = await self._files.list(principal.tenant, session_id, path, after=after, limit=limit + 1)
         shown = found[:limit]
-        return Page([one for one in shown if permitted(one.path)], shown[-1].name if len(found) > limit else None)
+        return Page([file for file in shown if permitted(file.path)], shown[-1].name if len(found) > limit else None)
 
     async def search(
         self, principal: Principal, session_id: str, pattern: str, path_pattern: str | None = None, *, regex: bool = True
@@ -93,7 +93,7 @@ class GovernedFiles:
     async def seed(self, principal: Principal, session_id: str, file: InitialFile) -> SessionFile:
         """The only way to make a read-only file; overwrites one too."""
         await self._may(
-            principal, session_id, "fs.write", file.path, "seed", bytes=await self._files.size_of(principal.tenant, file)
+            principal, session_id, "fs.write", file.path, "seed", bytes=await self._files.measure(principal.tenant, file)
         )
         return await self._changing(principal, session_id, lambda: self._files.seed(principal.tenant, session_id, file))
 
@@ -112,7 +112,7 @@ class GovernedFiles:
         gate = await self._may(principal, session_id, "fs.write", path, "delete", bytes=0)
         async with self._sessions.hold(principal, session_id) as live:
             if recursive:
-                for below in await self._files.below(principal.tenant, session_id, path):
+                for below in await self._files.list_below(principal.tenant, session_id, path):
                     _require_write(gate, "delete", below, 0)
             done = await self._files.delete(principal.tenant, session_id, path, recursive=recursive, expect=expect)
             if done:
@@ -127,7 +127,7 @@ class GovernedFiles:
             raise missing("file", path)
         if not found.is_directory:
             raise Conflict("NOT_A_DIRECTORY", f"not a directory: {path[:200]}", "read a file by itself")
-        skipped = await self._files.links_out(principal.tenant, session_id, path, permitted)
+        skipped = await self._files.count_links_out(principal.tenant, session_id, path, permitted)
         return self._files.export_tar(principal.tenant, session_id, path, permitted), skipped
 
     async def take_in(self, principal: Principal, session_id: str, archive: bytes, path: str = "/") -> int:

@@ -28,17 +28,17 @@ class Layers:
         self._tenant = tenant
         self._session_id = session_id
         self._kinds: dict[str, str | None] = {}
-        for one in laid:
-            self.lay(one)
+        for changes in laid:
+            self.lay(changes)
 
     def lay(self, changes: FileChanges) -> None:
         """Put changes on top."""
         for gone in changes.removed:
             below = [path for path in self._kinds if path.startswith(gone + "/")]
             self._kinds.update(dict.fromkeys([gone, *below]))
-        for one in changes.written:
-            self._kinds.update(dict.fromkeys(ancestors_of(one.path), _DIRECTORY))
-            self._kinds[one.path] = one.kind
+        for entry in changes.written:
+            self._kinds.update(dict.fromkeys(ancestors_of(entry.path), _DIRECTORY))
+            self._kinds[entry.path] = entry.kind
 
     async def fit(self, changes: FileChanges) -> tuple[FileChanges, list[str]]:
         """The part of the changes that can be made, which is put on top; and why the rest cannot."""
@@ -49,13 +49,13 @@ class Layers:
             else:
                 removed.append(path)
         self.lay(FileChanges(removed=removed))
-        for one in changes.written:
-            obstacle = await self.obstacle(one.path, is_directory=one.kind == _DIRECTORY)
+        for entry in changes.written:
+            obstacle = await self.obstacle(entry.path, is_directory=entry.kind == _DIRECTORY)
             if obstacle is not None:
                 why.append(obstacle)
                 continue
-            written.append(one)
-            self.lay(FileChanges(written=[one]))
+            written.append(entry)
+            self.lay(FileChanges(written=[entry]))
         return FileChanges(removed=removed, written=written), why
 
     async def obstacle(self, path: str, *, is_directory: bool = False) -> str | None:
@@ -76,7 +76,7 @@ class Layers:
     async def _has_entries(self, path: str, but: Iterable[str]) -> bool:
         """Whether something is below a path that is not among those that go with it."""
         going = set(but)
-        if any(kind is not None and one.startswith(path + "/") and one not in going for one, kind in self._kinds.items()):
+        if any(kind is not None and known.startswith(path + "/") and known not in going for known, kind in self._kinds.items()):
             return True
         stored = await self._store.children(self._tenant, self._session_id, path)
-        return any(one.path not in going and self._kinds.get(one.path, one.kind) is not None for one in stored)
+        return any(entry.path not in going and self._kinds.get(entry.path, entry.kind) is not None for entry in stored)

@@ -54,7 +54,7 @@ def pack(member: Member) -> bytes:
 END: Final = b"\0" * (2 * BLOCK)
 
 
-def carried(path: str, target: bytes, base: str = "") -> bytes | None:
+def carry_link(path: str, target: bytes, base: str = "") -> bytes | None:
     """The target of a link as an archive of the folder `base` carries it; None if it leads out. Both paths are as a store spells
     them, `path` below `base`."""
     try:
@@ -113,7 +113,8 @@ def _member(header: bytes, kind: bytes, body: bytes, extended: dict[str, str]) -
         return Member(path, "directory", b"", modified_ms=modified_ms)
     if kind == _SYMLINK:
         target = extended.get("linkpath") or _text(header[157:257])
-        _check_link(path, target)
+        if _leads_out(path, target):
+            raise _bad(f"the link {path[:100]!r} leads out of it")
         return Member(path, "symlink", target.encode("utf-8"), modified_ms=modified_ms)
     if kind in (_FILE, _FILES_OLD) and not any(key.startswith("GNU.sparse") for key in extended):
         return Member(path, "file", body, readonly=not _number(header[100:108]) & 0o200, modified_ms=modified_ms)
@@ -132,11 +133,6 @@ def _inside(name: str) -> str:
         raise _bad(
             f"the path {name[:100]!r} is not valid; {PATH_BYTES_MAX} bytes, {NAME_BYTES_MAX} a name, {DEPTH_MAX} deep"
         ) from None
-
-
-def _check_link(path: str, target: str) -> None:
-    if _leads_out(path, target):
-        raise _bad(f"the link {path[:100]!r} leads out of it")
 
 
 def _leads_out(path: str, target: str) -> bool:

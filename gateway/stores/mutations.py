@@ -91,10 +91,6 @@ def _put_file(writing: Writing, change: c.PutFile) -> Steps[None]:
     yield from writing.tree(change.session_id).put(change)
 
 
-def _delete_file(writing: Writing, change: c.DeleteFile) -> Steps[None]:
-    yield from writing.tree(change.session_id).delete(change)
-
-
 def _put_value(writing: Writing, change: c.PutValue) -> Steps[None]:
     session = yield from writing.ledger.session(change.session_id)
     if len(change.value) > writing.limits.value_bytes:
@@ -209,7 +205,7 @@ _APPLY: Final[dict[type[c.Change], Callable[[Writing, Any], Steps[None]]]] = {
     c.PutSession: session_mutations.put_session,
     c.DeleteSession: session_mutations.delete_session,
     c.PutFile: _put_file,
-    c.DeleteFile: _delete_file,
+    c.DeleteFile: lambda writing, change: writing.tree(change.session_id).delete(change),
     c.PutValue: _put_value,
     c.DeleteValue: _delete_value,
     c.PutSecret: _put_secret,

@@ -18,8 +18,8 @@ from tests.gateway.serving import serving
 def test_metrics_count_by_operation_and_status() -> None:
     telemetry = Telemetry()
     for _ in range(3):
-        telemetry.answered("get_session", 200, 0.003)
-    telemetry.answered("get_session", 404, 0.001)
+        telemetry.count_answer("get_session", 200, 0.003)
+    telemetry.count_answer("get_session", 404, 0.001)
     text = telemetry.metrics_text().decode()
     assert 'hatchway_http_requests_total{operation="get_session",status="200"} 3.0' in text
     assert 'hatchway_http_requests_total{operation="get_session",status="404"} 1.0' in text

@@ -83,7 +83,7 @@ class Envelope:
         finally:
             record.status = record.status or _LEFT
             seconds = time.perf_counter() - started_s
-            self._telemetry.answered(record.operation, record.status, seconds)
+            self._telemetry.count_answer(record.operation, record.status, seconds)
             if self._logs:
                 log_access(scope, record, seconds)
             request_id.reset(token)

@@ -17,7 +17,7 @@ from msgspec import Meta
 
 from gateway.errors import BadRequest
 from gateway.http.api.operation import Call
-from gateway.stores.stored import Page
+from gateway.stores.stored import Page as Page
 
 LIMIT_MAX: Final = 200
 _CURSOR_MAX: Final = 1024

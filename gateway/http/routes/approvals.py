@@ -91,6 +91,6 @@ async def _asked_about(service: Service, tenant: str, session_id: str, approval_
     if not waiting:
         raise NotFound("APPROVAL_NOT_FOUND", "no approval of this session waits")
     if len(waiting) > 1:
-        hint = "say which with approval_id: " + ", ".join(one.id for one in waiting)
+        hint = "say which with approval_id: " + ", ".join(approval.id for approval in waiting)
         raise BadRequest("INVALID_ARGUMENT", f"{len(waiting)} approvals of this session wait", hint)
     return waiting[0]

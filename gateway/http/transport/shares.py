@@ -69,12 +69,14 @@ class Shares:
         if name and len(own) >= self._most_each:
             has_room = self._push_out(name, now_s)
         elif self._taken >= self._most:
-            heavier = [one for one, seats in self._seats.items() if one and (one == name or not name or len(seats) > len(own))]
-            most_spare = max(heavier, key=lambda one: sum(seat.is_spare(now_s) for seat in self._seats[one]), default="")
+            heavier = [
+                other for other, seats in self._seats.items() if other and (other == name or not name or len(seats) > len(own))
+            ]
+            most_spare = max(heavier, key=lambda other: sum(seat.is_spare(now_s) for seat in self._seats[other]), default="")
             has_room = bool(most_spare) and self._push_out(most_spare, now_s)
         else:
             has_room = True
-        if not has_room and (self._reserved >= RESERVE or sum(one.is_reserve for one in own) >= RESERVE_EACH):
+        if not has_room and (self._reserved >= RESERVE or sum(seat.is_reserve for seat in own) >= RESERVE_EACH):
             return None
         seat = Seat(name, now_s, is_reserve=not has_room)
         self._seats.setdefault(name, {})[seat] = None  # not `own`: the last of it may have given way

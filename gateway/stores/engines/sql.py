@@ -10,6 +10,7 @@ because importing one takes long.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from gateway.stores.row_operations import Clear, Delete, Get, Operation, Present
 from gateway.stores.tables import TABLES, Row, Table
 
 _TEXT_CHARS_MAX: Final = 8192
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class Statements:
@@ -143,18 +145,10 @@ def _shape(operation: Operation) -> tuple[Any, ...]:
 def _check(row: Row | Sequence[Any]) -> None:
     for value in row:
         if isinstance(value, str):
-            if "\0" in value or len(value) > _TEXT_CHARS_MAX or not (value.isascii() or _encodable(value)):
+            if "\0" in value or len(value) > _TEXT_CHARS_MAX or (not value.isascii() and _SURROGATE.search(value)):
                 raise BadRequest("INVALID_ARGUMENT", f"this text cannot be stored: {value[:100]!a}")
         elif isinstance(value, int):
             if not -(1 << 63) <= value < 1 << 63:
                 raise BadRequest("INVALID_ARGUMENT", "this number is too large to be stored")
         elif isinstance(value, list):
             _check(value)
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

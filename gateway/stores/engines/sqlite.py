@@ -318,16 +318,10 @@ def _settle(outcomes: list[tuple[_Job, BaseException | None]]) -> None:
 
 
 def commit(connection: sqlite3.Connection, make_steps: Callable[[], Steps[None]]) -> None:
-    """Take steps in a transaction."""
+    """Take steps in a transaction, which leaving the connection ends."""
     connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
         run(connection, make_steps())
-        connection.execute("COMMIT")
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-        raise
 
 
 def _commit_together(connection: sqlite3.Connection, group: list[Callable[[], Steps[None]]]) -> list[BaseException | None]:
@@ -351,11 +345,11 @@ def _commit_together(connection: sqlite3.Connection, group: list[Callable[[], St
 
 def migrate(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    connection.execute(migrations.VERSION_TABLE)
-    found = connection.execute("SELECT version FROM schema_version").fetchone()
-    for text in migrations.plan(found[0] if found else None, _STATEMENTS.schema, postgres=False):
-        connection.execute(text)
-    connection.execute("COMMIT")
+    with connection:
+        connection.execute(migrations.VERSION_TABLE)
+        found = connection.execute("SELECT version FROM schema_version").fetchone()
+        for text in migrations.plan(found[0] if found else None, _STATEMENTS.schema, postgres=False):
+            connection.execute(text)
 
 
 def _shrink(connection: sqlite3.Connection, pages: int = _SHRINK_PAGES) -> int:
