@@ -59,15 +59,11 @@ class Feed:
         self.is_ended = False
         self._events: deque[tuple[Event, int]] = deque()
         self._bytes = 0
-        self._next = first
+        self.next = first
+        """The number of the next event."""
         self._texts = Texts()
         self._changed = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-
-    @property
-    def next(self) -> int:
-        """The number of the next event."""
-        return self._next
 
     @property
     def is_waiting(self) -> bool:
@@ -87,8 +83,8 @@ class Feed:
             self.put(STREAMS[stream], text, len(data))
 
     def put(self, kind: str, data: Any, size_bytes: int = 256) -> None:
-        self._events.append((Event(self._next, kind, data), size_bytes))
-        self._next += 1
+        self._events.append((Event(self.next, kind, data), size_bytes))
+        self.next += 1
         self._bytes += size_bytes
         while len(self._events) > KEPT_EVENTS or (self._bytes > KEPT_BYTES and len(self._events) > 1):
             self._bytes -= self._events.popleft()[1]
@@ -106,21 +102,21 @@ class Feed:
 
     async def events(self, after: int = 0) -> AsyncIterator[Event]:
         """Every event after number `after`, until the run ends."""
-        if after >= self._next:
-            after = self._events[0][0].number - 1 if self._events else self._next - 1
+        if after >= self.next:
+            after = self._events[0][0].number - 1 if self._events else self.next - 1
             yield Event(after, "gap", {"missed": None})
         while True:
             self._changed.clear()
-            first = self._events[0][0].number if self._events else self._next
+            first = self._events[0][0].number if self._events else self.next
             if after + 1 < first:
                 yield Event(first - 1, "gap", {"missed": first - 1 - after})
                 after = first - 1
             for event in [event for event, _ in self._events if event.number > after]:
                 yield event
                 after = event.number
-            if self.is_ended and after + 1 >= self._next:
+            if self.is_ended and after + 1 >= self.next:
                 return
-            if after + 1 >= self._next:
+            if after + 1 >= self.next:
                 await self._changed.wait()
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from gateway.egress import Egress, EgressError
-from gateway.egress.client import REQUEST_BYTES_MAX
+from gateway.egress.client import REQUEST_BYTES_MAX as REQUEST_BYTES_MAX
 from gateway.events import Event
 
 ANSWER_BYTES_MAX: Final = 4 << 20

@@ -72,8 +72,8 @@ def read_page(
     prefix: Row,
     order: tuple[str, ...] | None = None,
     *,
-    after: str | None,
-    limit: int,
+    after: str | None = None,
+    limit: int = 100,
     reverse: bool = False,
     within: tuple[Row, Row] | None = None,
 ) -> Steps[Page[T]]:
@@ -91,7 +91,7 @@ def read_page(
     return Page([table.decode(row) for row in rows[:limit]], place)
 
 
-def read_lasting_sessions(tenant: str, after: str | None, limit: int) -> Steps[Page[Session]]:
+def read_lasting_sessions(tenant: str, after: str | None = None, limit: int = 100) -> Steps[Page[Session]]:
     """All but those of single runs, of which there may be thousands in a row: they are passed over in longer and longer steps."""
     size = limit = max(0, min(limit, PAGE_MAX))
     found: list[Session] = []

@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, Unpack
 
 from gateway.ids import ONCE, PAST_ONCE, is_single
 from gateway.records import (
@@ -39,7 +39,7 @@ from gateway.stores.changes import Change, count_bytes, is_deletion
 from gateway.stores.mutations import apply
 from gateway.stores.pages import find_bytes, find_one, read_lasting_sessions, read_list, read_page
 from gateway.stores.row_operations import Get, Rows, Steps
-from gateway.stores.stored import PAGE_MAX, Idempotency, Page, StoredFile, StoreLimits, Usage, WrappedKey
+from gateway.stores.stored import PAGE_MAX, Idempotency, Page, StoredFile, StoreLimits, Usage, Window, WrappedKey
 from gateway.stores.tables import (
     APPROVALS,
     AUDIT,
@@ -115,19 +115,18 @@ class Store(ABC):
         tenant: str,
         *prefix: str | int,
         order: tuple[str, ...] | None = None,
-        after: str | None = None,
-        limit: int = 100,
         reverse: bool = False,
+        **window: Unpack[Window],
     ) -> Page[R]:
         """Those whose key, or whose columns in the given order, begin with `prefix`."""
         table = find_table(kind)
-        return await self._read(read_page(table, (tenant, *prefix), order, after=after, limit=limit, reverse=reverse))
+        return await self._read(read_page(table, (tenant, *prefix), order, **window, reverse=reverse))
 
     async def tenant(self, tenant: str) -> Tenant | None:
         return await self.record(Tenant, tenant)
 
-    async def tenants(self, *, after: str | None = None, limit: int = 100) -> Page[Tenant]:
-        return await self._read(read_page(TENANTS, (), after=after, limit=limit))
+    async def tenants(self, **window: Unpack[Window]) -> Page[Tenant]:
+        return await self._read(read_page(TENANTS, (), **window))
 
     async def usage(self, tenant: str, session_id: str | None = None) -> Usage:
         if session_id is None:
@@ -140,22 +139,22 @@ class Store(ABC):
         found = await self._find(TOKENS, (), digest)
         return None if found is None else found.token
 
-    async def tokens(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[StoredToken]:
-        return await self.records(StoredToken, tenant, order=TOKENS.orders[0], after=after, limit=limit)
+    async def tokens(self, tenant: str, **window: Unpack[Window]) -> Page[StoredToken]:
+        return await self.records(StoredToken, tenant, order=TOKENS.orders[0], **window)
 
     async def session(self, tenant: str, session_id: str) -> Session | None:
         return await self.record(Session, tenant, session_id)
 
-    async def sessions(self, tenant: str, *, after: str | None = None, limit: int = 100, singles: bool = True) -> Page[Session]:
+    async def sessions(self, tenant: str, *, singles: bool = True, **window: Unpack[Window]) -> Page[Session]:
         """By id; without `singles`, those of single runs are left out."""
         if not singles:
-            return await self._read(read_lasting_sessions(tenant, after, limit), several=True)
-        return await self.records(Session, tenant, after=after, limit=limit)
+            return await self._read(read_lasting_sessions(tenant, **window), several=True)
+        return await self.records(Session, tenant, **window)
 
-    async def singles(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Session]:
+    async def singles(self, tenant: str, **window: Unpack[Window]) -> Page[Session]:
         """Those of single runs, the oldest first."""
         within = (ONCE,), (PAST_ONCE,)
-        named = await self._read(read_page(SESSIONS, (tenant,), after=after, limit=limit, within=within))
+        named = await self._read(read_page(SESSIONS, (tenant,), **window, within=within))
         return Page([session for session in named.items if is_single(session.id)], named.next)
 
     async def file(self, tenant: str, session_id: str, path: str) -> StoredFile | None:
@@ -182,15 +181,15 @@ class Store(ABC):
     async def value(self, tenant: str, session_id: str, key: str) -> bytes | None:
         return await self._read(find_bytes(VALUES, (tenant, session_id), key, "value"))
 
-    async def values(self, tenant: str, session_id: str, *, after: str | None = None, limit: int = 100) -> Page[KeyInfo]:
-        return await self._read(read_page(VALUES, (tenant, session_id), after=after, limit=limit))
+    async def values(self, tenant: str, session_id: str, **window: Unpack[Window]) -> Page[KeyInfo]:
+        return await self._read(read_page(VALUES, (tenant, session_id), **window))
 
     async def secret(self, tenant: str, name: str, session_id: str = "") -> bytes | None:
         """Sealed."""
         return await self._read(find_bytes(SECRETS, (tenant, session_id), name, "sealed"))
 
-    async def secrets(self, tenant: str, session_id: str = "", *, after: str | None = None, limit: int = 100) -> Page[SecretInfo]:
-        return await self._read(read_page(SECRETS, (tenant, session_id), after=after, limit=limit))
+    async def secrets(self, tenant: str, session_id: str = "", **window: Unpack[Window]) -> Page[SecretInfo]:
+        return await self._read(read_page(SECRETS, (tenant, session_id), **window))
 
     async def keys(self, tenant: str) -> list[WrappedKey]:
         """Oldest first."""
@@ -202,35 +201,27 @@ class Store(ABC):
         return await self.record(Run, tenant, run_id)
 
     async def runs(
-        self,
-        tenant: str,
-        session_id: str | None = None,
-        *,
-        after: str | None = None,
-        limit: int = 100,
-        oldest_first: bool = False,
+        self, tenant: str, session_id: str | None = None, *, oldest_first: bool = False, **window: Unpack[Window]
     ) -> Page[Run]:
         """Newest first, unless it is to be the other way round."""
         prefix, order = _by_time(tenant, session_id)
-        return await self.records(Run, *prefix, order=order, after=after, limit=limit, reverse=not oldest_first)
+        return await self.records(Run, *prefix, order=order, **window, reverse=not oldest_first)
 
-    async def unfinished(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Run]:
+    async def unfinished(self, tenant: str, **window: Unpack[Window]) -> Page[Run]:
         """Runs that are queued, under way or waiting, by id."""
-        return await self.records(Run, tenant, 1, order=RUNS.orders[2], after=after, limit=limit)
+        return await self.records(Run, tenant, 1, order=RUNS.orders[2], **window)
 
     async def snapshot(self, tenant: str, snapshot_id: str) -> Snapshot | None:
         return await self.record(Snapshot, tenant, snapshot_id)
 
-    async def snapshots(
-        self, tenant: str, session_id: str | None = None, *, after: str | None = None, limit: int = 100
-    ) -> Page[Snapshot]:
+    async def snapshots(self, tenant: str, session_id: str | None = None, **window: Unpack[Window]) -> Page[Snapshot]:
         """Newest first."""
         prefix, order = _by_time(tenant, session_id)
-        return await self.records(Snapshot, *prefix, order=order, after=after, limit=limit, reverse=True)
+        return await self.records(Snapshot, *prefix, order=order, **window, reverse=True)
 
-    async def kept_snapshots(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Snapshot]:
+    async def kept_snapshots(self, tenant: str, **window: Unpack[Window]) -> Page[Snapshot]:
         """Those that a caller saved, and templates; newest first."""
-        return await self.records(Snapshot, tenant, 1, order=SNAPSHOTS.orders[3], after=after, limit=limit, reverse=True)
+        return await self.records(Snapshot, tenant, 1, order=SNAPSHOTS.orders[3], **window, reverse=True)
 
     async def template(self, tenant: str, label: str) -> Snapshot | None:
         """The newest template with this label."""
@@ -244,12 +235,10 @@ class Store(ABC):
     async def approval(self, tenant: str, approval_id: str) -> Approval | None:
         return await self.record(Approval, tenant, approval_id)
 
-    async def approvals(
-        self, tenant: str, *, pending: bool | None = None, after: str | None = None, limit: int = 100
-    ) -> Page[Approval]:
+    async def approvals(self, tenant: str, *, pending: bool | None = None, **window: Unpack[Window]) -> Page[Approval]:
         """Pending ones first, oldest first in each group."""
         group = () if pending is None else (int(not pending),)
-        return await self.records(Approval, tenant, *group, order=APPROVALS.orders[0], after=after, limit=limit)
+        return await self.records(Approval, tenant, *group, order=APPROVALS.orders[0], **window)
 
     async def approvals_by_binding(self, tenant: str, binding: str) -> list[Approval]:
         """The newest hundred with this binding, newest first."""
@@ -260,12 +249,10 @@ class Store(ABC):
         found = await self._read(read_list(POLICIES, (tenant, digest), POLICIES.orders[0]))
         return max(found, key=lambda policy: (policy.created_at, policy.version), default=None)
 
-    async def policies(
-        self, tenant: str, name: str | None = None, *, after: str | None = None, limit: int = 100
-    ) -> Page[StoredPolicy]:
+    async def policies(self, tenant: str, name: str | None = None, **window: Unpack[Window]) -> Page[StoredPolicy]:
         """By name, newest version first within a name."""
         named = () if name is None else (name,)
-        return await self.records(StoredPolicy, tenant, *named, after=after, limit=limit, reverse=True)
+        return await self.records(StoredPolicy, tenant, *named, **window, reverse=True)
 
     async def policies_in(self, tenant: str, state: str) -> list[StoredPolicy]:
         """All in one state: `active` ones decide. At most PAGE_MAX."""
@@ -274,15 +261,15 @@ class Store(ABC):
     async def entry(self, tenant: str, kind: str, entry_id: str) -> RegistryEntry | None:
         return await self.record(RegistryEntry, tenant, kind, entry_id)
 
-    async def entries(self, tenant: str, kind: str, *, after: str | None = None, limit: int = 100) -> Page[RegistryEntry]:
-        return await self.records(RegistryEntry, tenant, kind, after=after, limit=limit)
+    async def entries(self, tenant: str, kind: str, **window: Unpack[Window]) -> Page[RegistryEntry]:
+        return await self.records(RegistryEntry, tenant, kind, **window)
 
     async def idempotency(self, tenant: str, key: str) -> Idempotency | None:
         return await self._find(IDEMPOTENCY, (tenant,), key)
 
-    async def idempotencies(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Idempotency]:
+    async def idempotencies(self, tenant: str, **window: Unpack[Window]) -> Page[Idempotency]:
         """By the time they were claimed, oldest first."""
-        return await self._read(read_page(IDEMPOTENCY, (tenant,), IDEMPOTENCY.orders[0], after=after, limit=limit))
+        return await self._read(read_page(IDEMPOTENCY, (tenant,), IDEMPOTENCY.orders[0], **window))
 
     async def audit(self, tenant: str, *, after: int = 0, limit: int = 100) -> list[AuditRecord]:
         """Records with a sequence greater than `after`, in order."""

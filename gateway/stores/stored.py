@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypedDict, TypeVar
 
 import msgspec
 
@@ -12,6 +12,13 @@ from gateway.stores.changes import Encoding, Kind
 
 PAGE_MAX: Final = 1000
 T = TypeVar("T")
+
+
+class Window(TypedDict, total=False):
+    """Which part of a list: what comes `after` the page whose `next` this is, and 100 or `limit` of it."""
+
+    after: str | None
+    limit: int
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):

@@ -37,7 +37,7 @@ def derive_table() -> str:
 
 def _is_for_clients(route: Route) -> bool:
     """WebSockets are opened by browsers; what is below /api is another product's shape of the same operations."""
-    return route.path.startswith("/v1/") and not route.websocket and not route.hidden
+    return route.path.startswith("/v1/") and not route.websocket
 
 
 def _describe(route: Route) -> Operation:

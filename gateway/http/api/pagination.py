@@ -10,7 +10,7 @@ import base64
 import binascii
 import zlib
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -18,6 +18,7 @@ from msgspec import Meta
 from gateway.errors import BadRequest
 from gateway.http.api.operation import Call
 from gateway.stores.stored import Page as Page
+from gateway.stores.stored import Window
 
 LIMIT_MAX: Final = 200
 _CURSOR_MAX: Final = 1024
@@ -31,7 +32,7 @@ class PageQuery(msgspec.Struct, frozen=True, kw_only=True):
     cursor: Annotated[str | None, Meta(description="The `next` of the page before.")] = None
 
     @property
-    def window(self) -> dict[str, Any]:
+    def window(self) -> Window:
         """Which part of a list a store is asked for."""
         return {"after": None if self.cursor is None else open_cursor(self.cursor), "limit": self.limit}
 

@@ -13,8 +13,9 @@ import msgspec
 
 from gateway.errors import GatewayError
 from gateway.http.api.negotiation import encode
-from gateway.policies.compiler import Finding, RefusedPolicy
+from gateway.policies.compiler import Finding, Place, RefusedPolicy
 from policy.errors import PolicyError
+from policy.text import diagnostics as policy_text
 from sandbox.errors import RequestError, SetupError
 from sandbox.wire import Diagnostic, ErrorObject, Severity, Span
 
@@ -49,13 +50,15 @@ _REQUEST_STATUS: Final = {
 
 def describe_problem(error: BaseException, request_id: str) -> Problem:
     if isinstance(error, RefusedPolicy):
-        return _make(error.status, error.error, request_id, [_describe_finding(finding) for finding in error.findings])
+        return _make(error.status, error.error, request_id, [_describe(found, found.place) for found in error.findings])
     if isinstance(error, GatewayError):
         return _make(error.status, error.error, request_id)
     if isinstance(error, RequestError):
         return _make(_REQUEST_STATUS.get(error.error.code, 400), error.error, request_id, list(error.more))
     if isinstance(error, PolicyError):
-        return _make(422, ErrorObject(code="POLICY_INVALID", message=str(error)[:1000]), request_id, list_diagnostics(error))
+        findings = error.diagnostics[:DIAGNOSTICS_MAX]
+        diagnostics = [_describe(found, None if found.span is None else Span(**found.span.place())) for found in findings]
+        return _make(422, ErrorObject(code="POLICY_INVALID", message=str(error)[:1000]), request_id, diagnostics)
     if isinstance(error, SetupError):
         said = ErrorObject(code="NOT_READY", message="this language is not ready here", hint="see /readyz")
         return _make(503, said, request_id)
@@ -88,25 +91,9 @@ def list_headers(error: BaseException) -> list[tuple[bytes, bytes]]:
     return []
 
 
-def list_diagnostics(error: PolicyError) -> list[Diagnostic]:
-    made = []
-    for finding in error.diagnostics[:DIAGNOSTICS_MAX]:
-        span = None
-        if finding.span is not None:
-            line, column = finding.span.source.position(finding.span.start)
-            end_line, end_column = finding.span.source.position(finding.span.end)
-            span = Span(line, column, end_line, end_column)
-        severity = Severity.ERROR if finding.severity == "error" else Severity.WARNING
-        made.append(Diagnostic(message=finding.message, severity=severity, code=finding.code, hint=finding.hint, span=span))
-    return made
-
-
-def _describe_finding(finding: Finding) -> Diagnostic:
-    place = finding.place
-    span = Span(place.line, place.column, place.end_line, place.end_column) if place is not None else None
-    return Diagnostic(
-        message=finding.message, severity=Severity(finding.severity), code=finding.code, hint=finding.hint, span=span
-    )
+def _describe(found: Finding | policy_text.Diagnostic, place: Place | Span | None) -> Diagnostic:
+    span = None if place is None else Span(place.line, place.column, place.end_line, place.end_column)
+    return Diagnostic(message=found.message, severity=Severity(found.severity), code=found.code, hint=found.hint, span=span)
 
 
 def is_ours(error: BaseException) -> bool:

@@ -24,7 +24,8 @@ from gateway.http.api.operation import Operation
 
 SEGMENTS_MAX: Final = 128
 BAD_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
-_CONTROL: Final = frozenset(map(chr, (*range(32), 127)))
+_REFUSED: Final = re.compile(r"[\0-\x1f\x7f]|(?:^|/)\.{0,2}(?:/|\Z)")
+"""A control character, or an empty part, `.` or `..`."""
 
 
 class MethodNotAllowed(GatewayError):
@@ -143,8 +144,6 @@ def _unescape(raw: bytes, last: bool) -> str:
         text = unquote_to_bytes(raw).decode() if b"%" in raw else raw.decode("ascii")
     except UnicodeDecodeError:
         raise BadRequest("INVALID_URL", "the path is not UTF-8, or not escaped") from None
-    if (not text and not last) or text in (".", "..") or not _CONTROL.isdisjoint(text):
-        raise BadRequest("INVALID_URL", "the path has an empty segment, a '.' or '..', or a control character")
-    if "/" in text and any(part in ("", ".", "..") for part in text.split("/")):
+    if (text or not last) and _REFUSED.search(text):
         raise BadRequest("INVALID_URL", "the path has an empty segment, a '.' or '..', or a control character")
     return text

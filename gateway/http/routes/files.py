@@ -62,11 +62,11 @@ def _single_files(service: Service) -> list[Operation]:
         found, content = await service.workspace.read_bytes(*in_session(call), "/" + call.path["path"])
         if found.is_directory:
             raise Conflict("IS_A_DIRECTORY", f"a directory: {found.path}", "list it with ?path=, or take it as an archive")
-        etag = make_etag(found.digest)
-        if is_unchanged(call.headers, etag):
-            return Answer(None, 304, {"etag": etag})
+        tag = {"etag": make_etag(found.digest)}
+        if is_unchanged(call.headers, found.digest):
+            return Answer(None, 304, tag)
         kind = "text/plain; charset=utf-8" if found.encoding == "text" else "application/octet-stream"
-        return Answer(Raw(content, kind), headers={"etag": etag, "content-security-policy": "sandbox; default-src 'none'"})
+        return Answer(Raw(content, kind), headers={**tag, "content-security-policy": "sandbox; default-src 'none'"})
 
     async def put_file(call: Call) -> Answer:
         path = "/" + call.path["path"]
@@ -148,5 +148,5 @@ async def _check_guards(service: Service, call: Call, path: str) -> str | None:
     if not is_guarded(call.headers):
         return None
     digest, expected = await service.workspace.version(*in_session(call), path)
-    check(call.headers, None if digest is None else make_etag(digest))
+    check(call.headers, digest)
     return expected

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from gateway.errors import NotFound, missing
-from gateway.http.api.etags import CHANGED, GUARDS, check, expectation, is_guarded, is_unchanged, make_etag
+from gateway.http.api.etags import CHANGED, GUARDS, check, is_guarded, is_unchanged, make_etag
 from gateway.http.api.operation import Answer, Call, Operation, Raw, in_session
 from gateway.http.api.pagination import Page, PageQuery, paginate
 from gateway.records import KeyInfo, SecretInfo
@@ -27,9 +27,9 @@ class SecretValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 def operations(service: Service) -> list[Operation]:
     async def get_value(call: Call) -> Answer:
         found = await service.values.get(*in_session(call), call.path["key"])
-        etag = make_etag(digest_of(found))
-        is_known = is_unchanged(call.headers, etag)
-        return Answer(None, 304, {"etag": etag}) if is_known else Answer(Raw(found), headers={"etag": etag})
+        digest = digest_of(found)
+        tag = {"etag": make_etag(digest)}
+        return Answer(None, 304, tag) if is_unchanged(call.headers, digest) else Answer(Raw(found), headers=tag)
 
     async def put_value(call: Call) -> Answer:
         expect = await check_guards(call) if is_guarded(call.headers) else None
@@ -44,13 +44,12 @@ def operations(service: Service) -> list[Operation]:
     async def check_guards(call: Call) -> str:
         """What the store must find there, if the caller's guards hold now."""
         try:
-            etag = make_etag(digest_of(await service.values.get(*in_session(call), call.path["key"])))
+            digest = digest_of(await service.values.get(*in_session(call), call.path["key"]))
         except NotFound as absent:
             if absent.code != "VALUE_NOT_FOUND":
                 raise
-            etag = None
-        check(call.headers, etag)
-        return expectation(etag)
+            digest = None
+        return check(call.headers, digest)
 
     row, path = partial(Operation, tag="values"), "/v1/sessions/{session_id}/values"
     value = path + "/{key...}"

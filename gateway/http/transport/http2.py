@@ -8,6 +8,7 @@ tree can be flooded. It survives data for streams that are gone. THREAT[TM-HTTP-
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from functools import lru_cache
 from typing import Any, Final
@@ -114,10 +115,8 @@ class StrictH2(H2Protocol):
             await self._give_up(h2.errors.ErrorCodes.PROTOCOL_ERROR)
 
     async def _give_up(self, code: h2.errors.ErrorCodes) -> None:
-        try:
+        with contextlib.suppress(h2.exceptions.ProtocolError):
             self.connection.close_connection(error_code=code)
-        except h2.exceptions.ProtocolError:
-            pass
         await self._flush()
         await self.send(Closed())
         await super().handle(Closed())
@@ -174,10 +173,8 @@ class StrictH2(H2Protocol):
         self.keep_alive_requests += 1
 
     def _refuse(self, stream_id: int, code: h2.errors.ErrorCodes) -> None:
-        try:
+        with contextlib.suppress(h2.exceptions.ProtocolError):
             self.connection.reset_stream(stream_id, error_code=code)
-        except h2.exceptions.ProtocolError:
-            pass
 
     async def _data(self, event: h2.events.DataReceived) -> None:
         assert event.stream_id is not None and event.flow_controlled_length is not None
@@ -220,10 +217,8 @@ class StrictH2(H2Protocol):
         buffer = self.stream_buffers.pop(stream_id, None)
         if buffer is not None:
             await buffer.close()
-        try:
+        with contextlib.suppress(MissingStreamError):
             self.priority.remove_stream(stream_id)
-        except MissingStreamError:
-            pass
 
     async def _send_data(self, stream_id: int) -> None:
         """As Hypercorn's, for streams that may be gone after every await."""

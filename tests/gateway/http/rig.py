@@ -165,15 +165,15 @@ class Notes:
         path = call.path["path"]
         if path not in self.files:
             raise missing("file", path)
-        etag = make_etag(str(hash(self.files[path])))
-        if is_unchanged(call.headers, etag):
-            return Answer(None, 304, {"etag": etag})
-        return Answer(Raw(self.files[path]), headers={"etag": etag})
+        digest = str(hash(self.files[path]))
+        if is_unchanged(call.headers, digest):
+            return Answer(None, 304, {"etag": make_etag(digest)})
+        return Answer(Raw(self.files[path]), headers={"etag": make_etag(digest)})
 
     async def put_file(self, call: Call) -> Answer:
         path = call.path["path"]
         old = self.files.get(path)
-        check(call.headers, None if old is None else make_etag(str(hash(old))))
+        check(call.headers, None if old is None else str(hash(old)))
         self.files[path] = call.body
         return Answer(None, 204, {"etag": make_etag(str(hash(call.body)))})
 
