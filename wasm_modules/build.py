@@ -32,6 +32,8 @@ GUESTS = ("python", "javascript", "shell")
 
 SHELL_FLAGS = ("-target", "wasm32-wasi", "-O2", "-std=gnu23", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-DNDEBUG")
 HEAP = HERE / "heap.c"
+PERMISSIONS, PERMISSIONS_HEADER = HERE / "permissions.c", HERE / "permissions.h"
+PERMITTED = ("-include", str(PERMISSIONS_HEADER))
 HEAP_FLAGS = ("-target", "wasm32-wasi", "-O2", "-std=gnu23", "-Wall", "-Wextra", "-Werror", "-fno-builtin")
 SHELL_LINK_FLAGS = ("-mexec-model=reactor", "-Wl,-z,stack-size=1048576", "-Wl,--strip-debug")
 
@@ -120,20 +122,21 @@ def plan_javascript() -> Plan:
     def ours(name: str) -> Unit:
         patterns = javascript.READS.get(name, javascript.HEADERS)
         reads = [path for pattern in patterns for path in sorted(here.glob(pattern))]
-        return Unit(here / name, (*javascript.TARGET_FLAGS, *javascript.SOURCE_FLAGS, *include), (*reads, hash_header))
+        flags = (*javascript.TARGET_FLAGS, *javascript.SOURCE_FLAGS, *PERMITTED, *include)
+        return Unit(here / name, flags, (*reads, hash_header, PERMISSIONS_HEADER))
 
     units = [ours(name) for name in javascript.SOURCES]
     units += [Unit(engine / name, (*javascript.TARGET_FLAGS, *javascript.ENGINE_FLAGS)) for name in javascript.ENGINE_SOURCES]
-    units += [Unit(HEAP, HEAP_FLAGS), Unit(digests / "hash.c", SHELL_FLAGS, (hash_header,))]
+    units += [Unit(HEAP, HEAP_FLAGS), Unit(PERMISSIONS, SHELL_FLAGS, (PERMISSIONS_HEADER,)), Unit(digests / "hash.c", SHELL_FLAGS, (hash_header,))]
     return Plan("javascript", tuple(units), (*javascript.TARGET_FLAGS, *javascript.LINK_FLAGS))
 
 
 def plan_shell() -> Plan:
     here = HERE / "shell"
-    flags = (*SHELL_FLAGS, "-I", str(here))
+    flags = (*SHELL_FLAGS, *PERMITTED, "-I", str(here))
     sources = sorted(path for path in here.glob("**/*.c") if path.name != "main_native.c")
-    headers = tuple(sorted([*here.glob("**/*.h"), *here.glob("**/*.def")]))
-    units = (*(Unit(source, flags, headers) for source in sources), Unit(HEAP, HEAP_FLAGS))
+    headers = tuple(sorted([*here.glob("**/*.h"), *here.glob("**/*.def"), PERMISSIONS_HEADER]))
+    units = (*(Unit(source, flags, headers) for source in sources), Unit(HEAP, HEAP_FLAGS), Unit(PERMISSIONS, SHELL_FLAGS, (PERMISSIONS_HEADER,)))
     return Plan("shell", units, (*SHELL_FLAGS[:3], *SHELL_LINK_FLAGS))
 
 

@@ -3,7 +3,7 @@
 Rules: plain data only, so that a table can be cloned for a checkpoint, forked and written into a snapshot. New descriptors get
 the lowest free number, as POSIX wants. Every descriptor on a node is counted in the filesystem (`retain` when it is installed,
 `release` when it is closed); a clone is not counted again, because it goes with a checkpoint or fork of the filesystem, which
-has the same counts. Knows no WASI calls and no memory.
+has the same counts. The mask of new files' permissions is kept here too: both are a process's. Knows no WASI calls and no memory.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sandbox.filesystem.errnos import EBADF, EMFILE, ENOTSUP, VfsError
 from sandbox.filesystem.namespace import ROOT, Namespace
 
 DESCRIPTORS_MAX: Final = 256
+USUAL_UMASK: Final = 0o022
 
 STREAM: Final = 0
 FILE: Final = 1
@@ -76,11 +77,12 @@ class DescriptorTable:
     """Descriptors by number. With `keeps_preopens`, preopened directories cannot be closed: an interpreter's library could never
     open a file again after a program's `closerange`."""
 
-    __slots__ = ("_lowest", "entries", "keeps_preopens")
+    __slots__ = ("_lowest", "entries", "keeps_preopens", "umask")
 
     def __init__(self) -> None:
         self.entries: dict[int, Descriptor] = {}
         self.keeps_preopens = False
+        self.umask = USUAL_UMASK
         self._lowest = 0
 
     @classmethod
@@ -157,7 +159,7 @@ class DescriptorTable:
         """The same table for a checkpoint or a fork of the filesystem."""
         other = DescriptorTable()
         other.entries = {fd: descriptor.clone() for fd, descriptor in self.entries.items()}
-        other._lowest, other.keeps_preopens = self._lowest, self.keeps_preopens
+        other._lowest, other.keeps_preopens, other.umask = self._lowest, self.keeps_preopens, self.umask
         return other
 
     def is_stream(self, fd: int) -> bool:

@@ -72,6 +72,8 @@ class Generations:
         self.used_entries = 0
         self.run_bytes_max = UNLIMITED
         """What `used_bytes` may be while a run is under way: files that it writes are charged to its memory limit."""
+        self.granted = 0
+        """Permissions that every node has: none for guests and callers, all while the host makes files like the store's."""
         self._shared = False
 
     def checkpoint(self) -> Checkpoint:

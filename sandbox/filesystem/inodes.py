@@ -3,6 +3,9 @@
 Rules: a node is plain data. It belongs to one generation (`epoch`) and is changed in place only by the filesystem whose current
 epoch that is; otherwise the filesystem clones it first. `kind` is the WASI file type. A clone shares its file's blocks until
 they are written. Host files are read-only, shared between sessions and outside every quota. Knows no paths and no quotas.
+
+Permissions: `mode` has the twelve bits of POSIX, and `SEALED` for what is the host's: the standard tree and files that a host
+made read-only. There is one user, who owns all the rest, so the owner's bits decide; what is sealed belongs to root.
 """
 
 from __future__ import annotations
@@ -17,6 +20,12 @@ CHARACTER_DEVICE: Final = 2
 DIRECTORY: Final = 3
 REGULAR_FILE: Final = 4
 SYMBOLIC_LINK: Final = 7
+
+SEALED: Final = 0o10000
+MAY_READ, MAY_WRITE, MAY_SEARCH = 0o400, 0o200, 0o100
+PERMISSIONS: Final = 0o7777
+USUAL_MODES: Final = {CHARACTER_DEVICE: 0o666, DIRECTORY: 0o755, REGULAR_FILE: 0o644, SYMBOLIC_LINK: 0o777}
+USER_ID: Final = 1000
 
 
 class HostFile:
@@ -38,16 +47,17 @@ class HostFile:
 class Node:
     """What every node has. `nlink` is the number of names; a directory has one, like on btrfs."""
 
-    __slots__ = ("atime_ns", "ctime_ns", "epoch", "mtime_ns", "nlink")
+    __slots__ = ("atime_ns", "ctime_ns", "epoch", "mode", "mtime_ns", "nlink")
     kind: ClassVar[int]
     _fields: ClassVar[tuple[str, ...]] = __slots__
 
     def __init_subclass__(cls) -> None:
         cls._fields = (*cls._fields, *cls.__slots__)
 
-    def __init__(self, epoch: int, now_ns: int) -> None:
+    def __init__(self, epoch: int, now_ns: int, mode: int) -> None:
         self.epoch = epoch
         self.nlink = 1
+        self.mode = mode
         self.atime_ns = self.mtime_ns = self.ctime_ns = now_ns
 
     def clone(self, epoch: int) -> Self:
@@ -57,20 +67,31 @@ class Node:
         other.epoch = epoch
         return other
 
+    @property
+    def sealed(self) -> bool:
+        """Guests may not change it: a directory of the standard tree, or a file that its host made read-only."""
+        return self.mode & SEALED != 0
+
     def size(self) -> int:
         return 0
+
+
+def unusual_mode(node: Node) -> int | None:
+    """The permissions, if they are not those that nodes of this kind start with; None for most, which costs nothing to keep."""
+    usual = USUAL_MODES[node.kind]
+    mode = node.mode & PERMISSIONS
+    return None if mode == (usual & ~0o222 if node.sealed and node.kind == REGULAR_FILE else usual) else mode
 
 
 class File(Node):
     """A regular file."""
 
-    __slots__ = ("data", "readonly")
+    __slots__ = ("data",)
     kind = REGULAR_FILE
 
-    def __init__(self, epoch: int, now_ns: int, data: Contents, readonly: bool = False) -> None:
-        super().__init__(epoch, now_ns)
+    def __init__(self, epoch: int, now_ns: int, data: Contents, mode: int = 0o644) -> None:
+        super().__init__(epoch, now_ns, mode)
         self.data = data
-        self.readonly = readonly
 
     def clone(self, epoch: int) -> Self:
         other = super().clone(epoch)
@@ -87,8 +108,8 @@ class MountedFile(Node):
     __slots__ = ("data", "host")
     kind = REGULAR_FILE
 
-    def __init__(self, epoch: int, now_ns: int, host: HostFile) -> None:
-        super().__init__(epoch, now_ns)
+    def __init__(self, epoch: int, now_ns: int, host: HostFile, mode: int = 0o644) -> None:
+        super().__init__(epoch, now_ns, SEALED | mode)
         self.host = host
         # A view, so that a slice goes to the guest without a copy in between.
         self.data = memoryview(host.data)
@@ -104,21 +125,20 @@ class Device(Node):
     kind = CHARACTER_DEVICE
 
     def __init__(self, epoch: int, now_ns: int, device: str) -> None:
-        super().__init__(epoch, now_ns)
+        super().__init__(epoch, now_ns, SEALED | 0o666)
         self.device = device
 
 
 class Directory(Node):
-    """Names in the order of their creation. `fixed`: part of the standard tree, closed to guests. `parent` is what `..` means."""
+    """Names in the order of their creation. `parent` is what `..` means."""
 
-    __slots__ = ("entries", "fixed", "parent")
+    __slots__ = ("entries", "parent")
     kind = DIRECTORY
 
-    def __init__(self, epoch: int, now_ns: int, parent: int, fixed: bool = False) -> None:
-        super().__init__(epoch, now_ns)
+    def __init__(self, epoch: int, now_ns: int, parent: int, mode: int = 0o755) -> None:
+        super().__init__(epoch, now_ns, mode)
         self.entries: dict[str, int] = {}
         self.parent = parent
-        self.fixed = fixed
 
     def clone(self, epoch: int) -> Self:
         other = super().clone(epoch)
@@ -132,8 +152,8 @@ class Symlink(Node):
     __slots__ = ("target",)
     kind = SYMBOLIC_LINK
 
-    def __init__(self, epoch: int, now_ns: int, target: str) -> None:
-        super().__init__(epoch, now_ns)
+    def __init__(self, epoch: int, now_ns: int, target: str, mode: int = 0o777) -> None:
+        super().__init__(epoch, now_ns, mode)
         self.target = target
 
     def size(self) -> int:

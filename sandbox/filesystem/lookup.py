@@ -2,7 +2,8 @@
 
 Rules: semantics are POSIX's as Linux has them: `..` is physical, `/..` is `/`, symbolic links are followed inside this
 filesystem only (an absolute target starts at its root). Every walk ends: hops and steps are capped. Nothing is changed here, but
-for what was left to be created at the first lookup (`late`). Knows no descriptors.
+for what was left to be created at the first lookup (`late`). A directory without its search bit leads nowhere (EACCES). Knows no
+descriptors.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from sandbox.filesystem.errnos import ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, VfsError
+from sandbox.filesystem.errnos import EACCES, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, VfsError
 from sandbox.filesystem.inode_table import Generations
-from sandbox.filesystem.inodes import Directory, Symlink
+from sandbox.filesystem.inodes import MAY_SEARCH, Directory, Symlink
 from sandbox.filesystem.paths import name_too_long
 
 ROOT: Final = 1
@@ -44,7 +45,7 @@ class Resolver(Generations):
         """The inode a path leads to."""
         if self.late is not None:
             self.arrive()
-        nodes = self.nodes
+        nodes, granted = self.nodes, self.granted
         ino = ROOT if path[:1] == "/" else start
         node = nodes.get(ino)
         for name in path.split("/"):
@@ -52,6 +53,8 @@ class Resolver(Generations):
                 continue
             if not isinstance(node, Directory):
                 raise VfsError(ENOTDIR if node is not None else ENOENT, path)
+            if not (node.mode | granted) & MAY_SEARCH:
+                raise VfsError(EACCES, path)
             if name == ".":
                 continue
             found = node.parent if name == ".." else node.entries.get(name)
@@ -99,6 +102,8 @@ class Resolver(Generations):
             node = self.nodes.get(ino)
             if not isinstance(node, Directory):
                 raise VfsError(ENOTDIR if node is not None else ENOENT, path)
+            if not (node.mode | self.granted) & MAY_SEARCH:
+                raise VfsError(EACCES, path)
             if name == "." or name == "..":
                 parent, last = ino, name
                 ino = node.parent if name == ".." else ino

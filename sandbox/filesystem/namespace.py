@@ -2,8 +2,8 @@
 
 Rules: each operation checks everything before it changes anything, so a refused one leaves no trace. Errors are those Linux
 gives, in the order in which it finds them. Guests may change only what is not part of the standard tree (EROFS), and never a
-read-only file (EACCES to open it for writing, EPERM to unlink, replace or link it, or to move a directory above it). Quotas are
-checked before a byte is allocated.
+read-only file (EACCES to open it for writing, EPERM to unlink, replace, link or chmod it, or to move a directory above it). Names
+change only in directories that may be written (EACCES). Quotas are checked before a byte is allocated.
 
 Knows no descriptors; those call `retain` and `release`.
 """
@@ -21,12 +21,24 @@ from sandbox.filesystem.errnos import (
     ENOENT,
     ENOTDIR,
     ENOTEMPTY,
+    ENOTSUP,
     EPERM,
     EROFS,
     EXDEV,
     VfsError,
 )
-from sandbox.filesystem.inodes import Device, Directory, File, MountedFile, MountedLink, Node, Symlink
+from sandbox.filesystem.inodes import (
+    MAY_READ,
+    MAY_WRITE,
+    PERMISSIONS,
+    Device,
+    Directory,
+    File,
+    MountedFile,
+    MountedLink,
+    Node,
+    Symlink,
+)
 from sandbox.filesystem.lookup import ROOT, Place, Resolver
 
 __all__ = ["ROOT", "Namespace", "Place"]
@@ -39,13 +51,18 @@ class Namespace(Resolver):
         """Refuses a new name at `place` if guests may not create it."""
         parent = self.nodes[place.parent]
         assert isinstance(parent, Directory)
-        if parent.fixed:
+        if parent.sealed:
             raise VfsError(EROFS, path)
         if parent.nlink == 0:
             raise VfsError(ENOENT, path)
+        self._require(parent, MAY_WRITE, path)
         if self.depth(place.parent) >= self.limits.depth_max:
             raise VfsError(ENAMETOOLONG, path)
         self.check_entry()
+
+    def _require(self, node: Node, permission: int, path: str) -> None:
+        if not (node.mode | self.granted) & permission:
+            raise VfsError(EACCES, path)
 
     def _insert(self, place: Place, node: Node) -> int:
         ino = self.add(node)
@@ -71,12 +88,13 @@ class Namespace(Resolver):
         parent = self.nodes[place.parent]
         if place.name in ("", ".", ".."):
             raise VfsError(EBUSY if place.ino == ROOT or place.name == ".." else EINVAL, path)
-        if isinstance(parent, Directory) and parent.fixed:
+        if parent.sealed:
             raise VfsError(EROFS, path)
         node = self.nodes[place.ino]
         if isinstance(node, MountedFile):
             raise VfsError(EROFS, path)
-        if isinstance(node, File) and node.readonly:
+        self._require(parent, MAY_WRITE, path)
+        if node.sealed and not self.granted:
             raise VfsError(EPERM, path)
 
     def _locate_new(self, start: int, path: str, slash: bool = False) -> Place:
@@ -99,14 +117,14 @@ class Namespace(Resolver):
         self._leave(place)
         self.drop_name(place.ino)
 
-    def create_file(self, place: Place, path: str) -> int:
+    def create_file(self, place: Place, path: str, mode: int = 0o644) -> int:
         self._open_parent(place, path)
-        return self._insert(place, File(self.epoch, self.clock(), Contents()))
+        return self._insert(place, File(self.epoch, self.clock(), Contents(), mode))
 
-    def make_directory(self, start: int, path: str) -> int:
+    def make_directory(self, start: int, path: str, mode: int = 0o755) -> int:
         place = self._locate_new(start, path, slash=True)
         self._open_parent(place, path)
-        return self._insert(place, Directory(self.epoch, self.clock(), place.parent))
+        return self._insert(place, Directory(self.epoch, self.clock(), place.parent, mode))
 
     def make_symlink(self, target: str, start: int, path: str) -> int:
         if not target:
@@ -123,7 +141,7 @@ class Namespace(Resolver):
         place = self._locate_new(new_start, new_path)
         if isinstance(node, (MountedFile, MountedLink, Device)):
             raise VfsError(EXDEV, old_path)
-        if isinstance(node, Directory) or (isinstance(node, File) and node.readonly):
+        if isinstance(node, Directory) or node.sealed:
             raise VfsError(EPERM, old_path)
         if node.nlink == 0:
             raise VfsError(ENOENT, old_path)
@@ -170,17 +188,14 @@ class Namespace(Resolver):
         self._may_detach(old, old_path)
         if new.ino:
             self._may_replace(moved, new, new_path)
-        elif self._is_fixed(new.parent):
+        elif self.nodes[new.parent].sealed:
             raise VfsError(EROFS, new_path)
         if self.nodes[new.parent].nlink == 0:
             raise VfsError(ENOENT, new_path)
+        self._require(self.nodes[new.parent], MAY_WRITE, new_path)
         if isinstance(moved, Directory):
             self._check_contents(old, new, new_path)
         self._move(old, new)
-
-    def _is_fixed(self, ino: int) -> bool:
-        node = self.nodes[ino]
-        return isinstance(node, Directory) and node.fixed
 
     def _check_not_inside(self, moved: int, parent: int, path: str) -> None:
         ino = parent
@@ -213,7 +228,7 @@ class Namespace(Resolver):
             depth += 1
             if depth > self.limits.depth_max:
                 raise VfsError(ENAMETOOLONG, path)
-            if any(isinstance(node, File) and node.readonly for node in level):
+            if any(node.sealed for node in level):
                 raise VfsError(EPERM, path)
             level = [self.nodes[child] for node in level if isinstance(node, Directory) for child in node.entries.values()]
 
@@ -234,8 +249,13 @@ class Namespace(Resolver):
             raise VfsError(EISDIR, path)
         if isinstance(node, MountedFile):
             raise VfsError(EROFS, path)
-        if isinstance(node, File) and node.readonly:
+        if isinstance(node, File) and node.sealed:
             raise VfsError(EACCES, path)
+        self._require(node, MAY_WRITE, path)
+
+    def check_readable(self, ino: int, path: str = "") -> None:
+        """Refuses to open the node for reading, or to list it."""
+        self._require(self.node(ino), MAY_READ, path)
 
     def write(self, ino: int, offset: int, data: bytes | bytearray | memoryview) -> int:
         """Writes all of `data` at `offset` (a hole before it reads as zeros), or nothing."""
@@ -267,14 +287,24 @@ class Namespace(Resolver):
 
     def set_times(self, ino: int, atime_ns: int | None, mtime_ns: int | None) -> None:
         """Sets the given times; the standard tree and read-only files keep theirs."""
-        node = self.node(ino)
-        if isinstance(node, (MountedFile, MountedLink, Device)) or (isinstance(node, Directory) and node.fixed):
-            raise VfsError(EROFS)
-        if isinstance(node, File) and node.readonly:
-            raise VfsError(EPERM)
-        node = self.own(ino)
+        node = self._own_facts(ino)
         if atime_ns is not None:
             node.atime_ns = atime_ns
         if mtime_ns is not None:
             node.mtime_ns = mtime_ns
         node.ctime_ns = self.clock()
+
+    def set_mode(self, ino: int, mode: int) -> None:
+        """Sets the permissions; the standard tree and read-only files keep theirs."""
+        if isinstance(self.node(ino), Symlink):
+            raise VfsError(ENOTSUP)
+        node = self._own_facts(ino)
+        node.mode = mode & PERMISSIONS
+        node.ctime_ns = self.clock()
+
+    def _own_facts(self, ino: int) -> Node:
+        """The node, ready to get other times or permissions."""
+        node = self.node(ino)
+        if node.sealed:
+            raise VfsError(EPERM if isinstance(node, File) else EROFS)
+        return self.own(ino)

@@ -77,12 +77,12 @@ FILES: Final[dict[str, str]] = {
     "/etc/timezone": "Etc/UTC\n",
 }
 _DIRECTORIES: Final = ("/home", "/mnt", "/opt", "/root", "/srv", "/usr/lib", "/usr/sbin", "/usr/share", "/var/log")
-_LINKS: Final = {"/bin": "usr/bin", "/lib": "usr/lib", "/sbin": "usr/sbin"}
+_LINKS: Final = {"/home/user": "../workspace", "/bin": "usr/bin", "/lib": "usr/lib", "/sbin": "usr/sbin"}
 
 
 def mount(vfs: Vfs) -> None:
     """Adds the system to a filesystem that has only the standard tree: before all else, so that its inode numbers stay."""
-    vfs.mount_names("/usr/bin", PROGRAMS, HostFile(_PROGRAM, "program"))
+    vfs.mount_names("/usr/bin", PROGRAMS, HostFile(_PROGRAM, "program"), 0o755)
     for path, text in FILES.items():
         vfs.mount_file(path, HostFile(text.encode(), path))
     for path in _DIRECTORIES:

@@ -1,8 +1,9 @@
 """One session's filesystem, as the host uses it.
 
 Rules: paths are what people write: `/workspace/x`, and a relative path means `/workspace`. The standard tree is made here;
-guests may write under `/workspace` and `/tmp` only. The host is bound by the same quotas. Host files are shown read-only
-with `mount_file` and its kin. What the filesystem refuses is a `VfsError`, an argument of the wrong kind a `RequestError`.
+guests may write under `/workspace` and `/tmp` only. The host is bound by the same quotas, and by the permissions of files as the
+session's user is (but for `set_readonly` and `force`). Host files are shown read-only with `mount_file` and its kin. What the
+filesystem refuses is a `VfsError`, an argument of the wrong kind a `RequestError`.
 Knows no descriptors, no guest memory and no tenants. Not thread-safe: one run at a time owns it, and others go through
 `sandbox.sessions.host_files`.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,8 +23,13 @@ from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
 from sandbox.filesystem.inodes import (
     CHARACTER_DEVICE,
     DIRECTORY,
+    MAY_READ,
+    MAY_WRITE,
+    PERMISSIONS,
     REGULAR_FILE,
+    SEALED,
     SYMBOLIC_LINK,
+    USER_ID,
     Device,
     Directory,
     File,
@@ -43,11 +50,13 @@ _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "stdin", "stdout
 _KIND_NAMES: Final = {CHARACTER_DEVICE: "device", DIRECTORY: "directory", REGULAR_FILE: "file", SYMBOLIC_LINK: "symlink"}
 # The standard tree looks the same in every session and every replay.
 _EPOCH_NS: Final = 1_577_836_800 * 10**9
+_FIXED: Final = SEALED | 0o755
 
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """What is known about one node. `kind` is `file`, `directory`, `symlink` or `device`; `readonly` is about guests."""
+    """What is known about one node. `kind` is `file`, `directory`, `symlink` or `device`; `readonly` is about guests; `mode` has
+    the twelve bits of permissions; `uid` is the owner and the group: root (0) for what is the host's, else the user."""
 
     ino: int
     kind: str
@@ -57,6 +66,8 @@ class Stat:
     atime_ns: int
     mtime_ns: int
     ctime_ns: int
+    mode: int
+    uid: int
 
 
 class Vfs(Namespace):
@@ -64,15 +75,15 @@ class Vfs(Namespace):
 
     def __init__(self, limits: VfsLimits | None = None, clock: Callable[[], int] = time.time_ns) -> None:
         super().__init__(limits or VfsLimits(), clock)
-        self.add(Directory(self.epoch, _EPOCH_NS, ROOT, fixed=True))
-        self._fixed_directory("workspace", fixed=False)
-        self._fixed_directory("tmp", fixed=False)
-        devices = self._fixed_directory("dev")
+        self.add(Directory(self.epoch, _EPOCH_NS, ROOT, _FIXED))
+        self._add_directory("workspace", 0o755)
+        self._add_directory("tmp", 0o1777)
+        devices = self._add_directory("dev", _FIXED)
         for name in _DEVICES:
             devices.entries[name] = self.add(Device(self.epoch, _EPOCH_NS, "random" if name == "urandom" else name))
 
-    def _fixed_directory(self, name: str, fixed: bool = True) -> Directory:
-        node = Directory(self.epoch, _EPOCH_NS, ROOT, fixed)
+    def _add_directory(self, name: str, mode: int) -> Directory:
+        node = Directory(self.epoch, _EPOCH_NS, ROOT, mode)
         root = self.own(ROOT)
         assert isinstance(root, Directory)
         root.entries[name] = self.add(node)
@@ -95,10 +106,10 @@ class Vfs(Namespace):
         head, _, name = check_text(path).rpartition("/")
         self.mount_names(head, (name,), file)
 
-    def mount_names(self, path: AnyPath, names: Iterable[str], file: HostFile) -> None:
+    def mount_names(self, path: AnyPath, names: Iterable[str], file: HostFile, mode: int = 0o644) -> None:
         """Shows one host file under several names of one directory."""
         directory = self.mount_directory(path)
-        node = MountedFile(self.epoch, _EPOCH_NS, file)
+        node = MountedFile(self.epoch, _EPOCH_NS, file, mode)
         node.nlink = 0
         ino = self.add(node)
         for name in names:
@@ -108,7 +119,7 @@ class Vfs(Namespace):
     def mount_link(self, path: AnyPath, target: str) -> None:
         """Shows a symbolic link at an absolute path of the standard tree."""
         head, _, name = check_text(path).rpartition("/")
-        self._mount(self.mount_directory(head), name, self.add(MountedLink(self.epoch, _EPOCH_NS, target)))
+        self._mount(self.mount_directory(head), name, self.add(MountedLink(self.epoch, _EPOCH_NS, target, SEALED | 0o777)))
 
     def mount_directory(self, path: AnyPath) -> Directory:
         """The directory of the standard tree at an absolute path, made where it is missing with those on the way."""
@@ -116,14 +127,14 @@ class Vfs(Namespace):
         ino = ROOT
         for name in path.strip("/").split("/") if path.strip("/") else ():
             directory = self.own(ino)
-            if not isinstance(directory, Directory) or not directory.fixed:
+            if not isinstance(directory, Directory) or not directory.sealed:
                 raise VfsError(EROFS, path)
             child = directory.entries.get(name)
             if child is None:
-                child = directory.entries[name] = self.add(Directory(self.epoch, _EPOCH_NS, ino, fixed=True))
+                child = directory.entries[name] = self.add(Directory(self.epoch, _EPOCH_NS, ino, _FIXED))
             ino = child
         directory = self.own(ino)
-        if not isinstance(directory, Directory) or not directory.fixed:
+        if not isinstance(directory, Directory) or not directory.sealed:
             raise VfsError(EEXIST, path)
         return directory
 
@@ -137,11 +148,9 @@ class Vfs(Namespace):
 
     def _stat(self, ino: int) -> Stat:
         node = self.nodes[ino]
-        readonly = isinstance(node, (MountedFile, MountedLink)) or bool(
-            getattr(node, "readonly", False) or getattr(node, "fixed", False)
-        )
-        times = (node.atime_ns, node.mtime_ns, node.ctime_ns)
-        return Stat(ino, _KIND_NAMES[node.kind], node.size(), node.nlink, readonly, *times)
+        readonly = node.sealed and not isinstance(node, Device)
+        facts = (node.atime_ns, node.mtime_ns, node.ctime_ns, node.mode & PERMISSIONS, 0 if node.sealed else USER_ID)
+        return Stat(ino, _KIND_NAMES[node.kind], node.size(), node.nlink, readonly, *facts)
 
     def exists(self, path: AnyPath) -> bool:
         try:
@@ -152,29 +161,41 @@ class Vfs(Namespace):
 
     def read_file(self, path: AnyPath) -> bytes:
         path = check_text(path)
-        node = self.nodes[self.lookup(WORKSPACE_INO, path or ".")]
+        ino = self.lookup(WORKSPACE_INO, path or ".")
+        node = self.nodes[ino]
         if isinstance(node, Directory):
             raise VfsError(EISDIR, path)
         if not isinstance(node, (File, MountedFile)):
             raise VfsError(EINVAL, path)
+        self.check_readable(ino, path)
         return bytes(node.data)
 
-    def write_file(self, path: AnyPath, data: Data, *, readonly: bool = False, parents: bool = True, force: bool = False) -> None:
-        """Creates the file or replaces its contents; text is written as UTF-8. Only `force` overwrites one that is read-only."""
+    def write_file(
+        self,
+        path: AnyPath,
+        data: Data,
+        *,
+        readonly: bool = False,
+        parents: bool = True,
+        force: bool = False,
+        mode: int | None = None,
+    ) -> None:
+        """Creates the file or replaces its contents; text is written as UTF-8. Only `force` overwrites one that is read-only.
+        Without `mode` the file keeps its permissions; a new one has the usual."""
         path, data = check_text(path), _bytes_of(data)
         head, _, _ = path.rstrip("/").rpartition("/")
         if not parents or not head or self.exists(head):
-            self._write_file(path, data, readonly, force)
+            self._write_file(path, data, readonly, force, mode)
             return
         before = self.checkpoint()
         try:
             self.mkdir(head, parents=True, exist_ok=True)
-            self._write_file(path, data, readonly, force)
+            self._write_file(path, data, readonly, force, mode)
         except VfsError:
             self.rollback(before)  # without the folders that were made for it
             raise
 
-    def _write_file(self, path: str, data: bytes, readonly: bool, force: bool) -> None:
+    def _write_file(self, path: str, data: bytes, readonly: bool, force: bool, mode: int | None) -> None:
         place = self.locate(WORKSPACE_INO, path, True, creating=True)
         ino = place.ino
         if place.slash:
@@ -196,7 +217,7 @@ class Vfs(Namespace):
                 raise
         file = self.own_file(ino)
         file.data = Contents(data)
-        file.readonly = readonly
+        file.mode = _seal(file.mode if mode is None else mode & PERMISSIONS, readonly)
         file.mtime_ns = file.ctime_ns = self.clock()
 
     def mkdir(self, path: AnyPath, *, parents: bool = False, exist_ok: bool = False) -> None:
@@ -224,6 +245,7 @@ class Vfs(Namespace):
         node = self.nodes[self.lookup(WORKSPACE_INO, path or ".")]
         if not isinstance(node, Directory):
             raise VfsError(ENOTDIR, path)
+        self._require(node, MAY_READ, path)
         return sorted(node.entries)
 
     def walk(self, path: AnyPath = "") -> Iterator[tuple[str, Stat]]:
@@ -242,7 +264,7 @@ class Vfs(Namespace):
                 pending.extend((head + name, node.entries[name]) for name in sorted(node.entries, reverse=True))
 
     def remove(self, path: AnyPath, recursive: bool = False) -> None:
-        """Removes a file, link or empty directory; with `recursive` also a full one, including read-only files in it."""
+        """Removes a file, link or empty directory; with `recursive` also a full one, if no read-only file is in it."""
         path = check_text(path)
         place, node = self._locate_old(WORKSPACE_INO, path)
         if not isinstance(node, Directory):
@@ -251,17 +273,26 @@ class Vfs(Namespace):
             raise VfsError(ENOTEMPTY, path)
         if place.ino in (ROOT, WORKSPACE_INO, TMP_INO):
             raise VfsError(EBUSY, path)
-        if node.fixed or self._is_fixed(place.parent):
+        if node.sealed or self.nodes[place.parent].sealed:
             raise VfsError(EROFS, path)
-        self._empty(place.ino)
+        self._require(self.nodes[place.parent], MAY_WRITE, path)
+        self._empty(place.ino, path)
         self.remove_directory(WORKSPACE_INO, path)
 
-    def _empty(self, top: int) -> None:
+    def _empty(self, top: int, path: str) -> None:
         order = [top]
         for ino in order:
             node = self.nodes[ino]
-            if isinstance(node, Directory):
-                order.extend(child for child in node.entries.values() if isinstance(self.nodes[child], Directory))
+            assert isinstance(node, Directory)
+            if node.entries:
+                self._require(node, MAY_WRITE, path)
+            for child in node.entries.values():
+                found = self.nodes[child]
+                # THREAT[TM-ISO-READONLY]: another file could then be put in its place.
+                if found.sealed and not self.granted:
+                    raise VfsError(EPERM, path)
+                if isinstance(found, Directory):
+                    order.append(child)
         for ino in reversed(order):
             directory = self.own(ino)
             assert isinstance(directory, Directory)
@@ -290,7 +321,32 @@ class Vfs(Namespace):
         ino = self.lookup(WORKSPACE_INO, path)
         if not isinstance(self.nodes[ino], File):
             raise VfsError(EPERM if isinstance(self.nodes[ino], Directory) else EACCES, path)
-        self.own_file(ino).readonly = readonly
+        file = self.own_file(ino)
+        file.mode = _seal(file.mode, readonly)
+
+    def chmod(self, path: AnyPath, mode: int) -> None:
+        """Sets the permissions of what a path leads to."""
+        self.set_mode(self.lookup(WORKSPACE_INO, check_text(path) or "."), mode)
+
+    def utime(self, path: AnyPath, atime_ns: int, mtime_ns: int) -> None:
+        """Sets the times of what a path leads to."""
+        self.set_times(self.lookup(WORKSPACE_INO, check_text(path) or "."), atime_ns, mtime_ns)
+
+    @contextmanager
+    def all_permitted(self) -> Iterator[None]:
+        """For the host's own work: permissions do not matter, and recursive removal takes read-only files too."""
+        self.granted = PERMISSIONS
+        try:
+            yield
+        finally:
+            self.granted = 0
+
+
+def _seal(mode: int, readonly: bool) -> int:
+    """A file's mode, made read-only or no longer so."""
+    if readonly:
+        return (mode | SEALED) & ~0o222
+    return (mode & ~SEALED) | MAY_WRITE if mode & SEALED else mode
 
 
 def _bytes_of(data: Data) -> bytes:

@@ -54,6 +54,8 @@ _LARGE_BYTES: Final = 16 << 20
 """Giving this much memory back takes milliseconds, for which no answer should wait."""
 _U32: Final = 0xFFFFFFFF
 _DONE: Final = ord("D")
+_MODE: Final = ord("M")
+_UMASK: Final = ord("U")
 _EFFECTLESS: Final = frozenset({"clock_time_get", "clock_res_get", "random_get", "sched_yield", "fd_write", "proc_exit"})
 
 _CALLS: Final = tuple(SIGNATURES)
@@ -198,6 +200,10 @@ class Guest:
     def _hear(self, message: bytes) -> bytes:
         if message[0] != _DONE and self._before is None:
             self._take_effect()
+        if message[0] == _MODE:
+            return self._wasi.change_mode(message[1:])
+        if message[0] == _UMASK:
+            return self._wasi.change_umask(message[1:])
         return self._handler(message[0], message[1:])
 
     def turn(self, request: bytes, run: Run, handler: Handler, world: World) -> None:

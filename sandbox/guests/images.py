@@ -58,6 +58,7 @@ _PRELUDE_MODULES = (
     "plain",
     "nearest",
     "absent",
+    "permissions",
     "capabilities",
     "loop",
     "processes",

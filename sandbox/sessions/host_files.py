@@ -74,4 +74,6 @@ class Files:
     symlink = _hold(Vfs.symlink)
     read_link = _hold(Vfs.read_link)
     set_readonly = _hold(Vfs.set_readonly)
+    chmod = _hold(Vfs.chmod)
+    utime = _hold(Vfs.utime)
     mount_file = _hold(Vfs.mount_file)

@@ -20,7 +20,7 @@ from sandbox.encoding.sealing import corrupt
 from sandbox.errors import RequestError
 from sandbox.filesystem.contents import BLOCK_BYTES, Contents
 from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
-from sandbox.filesystem.inodes import Device, Directory, File, MountedFile, Node, Symlink
+from sandbox.filesystem.inodes import PERMISSIONS, SEALED, Device, Directory, File, MountedFile, Node, Symlink, unusual_mode
 from sandbox.filesystem.lookup import ROOT
 from sandbox.filesystem.paths import DEPTH_MAX, name_too_long
 from sandbox.filesystem.vfs import TMP_INO, WORKSPACE_INO
@@ -39,11 +39,12 @@ class _Record(msgspec.Struct, array_like=True, forbid_unknown_fields=True, froze
 
 
 class FileRecord(_Record, tag="file", frozen=True):
-    """`chunks` are the digests of its blocks, one after the other."""
+    """`chunks` are the digests of its blocks, one after the other. `mode`, here and below, is None for the usual permissions."""
 
     readonly: bool
     size: int
     chunks: bytes
+    mode: int | None = None
 
 
 class DirectoryRecord(_Record, tag="directory", frozen=True):
@@ -52,6 +53,7 @@ class DirectoryRecord(_Record, tag="directory", frozen=True):
     parent: int
     fixed: bool
     entries: list[str | int]
+    mode: int | None = None
 
 
 class LinkRecord(_Record, tag="symlink", frozen=True):
@@ -94,10 +96,10 @@ def write_tree(files: Checkpoint, standard: Checkpoint, keep: Callable[[bytes], 
         common = (ino, node.nlink, node.atime_ns, node.mtime_ns, node.ctime_ns)
         if isinstance(node, File):
             chunks = b"".join(keep(bytes(block)) for block in node.data.blocks)
-            records.append(FileRecord(*common, node.readonly, node.data.size, chunks))
+            records.append(FileRecord(*common, node.sealed, node.data.size, chunks, unusual_mode(node)))
         elif isinstance(node, Directory):
             entries = [part for pair in node.entries.items() for part in pair]
-            records.append(DirectoryRecord(*common, node.parent, node.fixed, entries))
+            records.append(DirectoryRecord(*common, node.parent, node.sealed, entries, unusual_mode(node)))
         elif isinstance(node, Symlink):
             records.append(LinkRecord(*common, node.target))
         else:
@@ -158,6 +160,8 @@ def check_quotas(tree: TreeRecord, limits: VfsLimits) -> None:
             raise corrupt("a file has an impossible number")
         if not all(0 <= t <= _TIME_MAX for t in (record.atime_ns, record.mtime_ns, record.ctime_ns)):
             raise corrupt("a file has an impossible time")
+        if isinstance(record, (FileRecord, DirectoryRecord)) and not 0 <= (record.mode or 0) <= PERMISSIONS:
+            raise corrupt("a file has impossible permissions")
         if isinstance(record, LinkRecord):
             total += len(record.target.encode())
     for record in files:
@@ -217,16 +221,18 @@ def _node(record: NodeRecord, standard: Node | None, chunk: Callable[[bytes], by
         contents.size = record.size
         if [len(block) for block in contents.blocks] != chunk_sizes(record):
             raise corrupt("a file's chunks do not match its size")
-        return File(0, 0, contents, record.readonly)
+        usual = SEALED | 0o444 if record.readonly else 0o644
+        return File(0, 0, contents, usual if record.mode is None else usual & SEALED | record.mode)
     if isinstance(record, LinkRecord):
         if not record.target or "\0" in record.target:
             raise corrupt("a symbolic link leads nowhere")
         return Symlink(0, 0, record.target)
-    if record.fixed != (standard is not None and isinstance(standard, Directory) and standard.fixed):
+    if record.fixed != (standard is not None and isinstance(standard, Directory) and standard.sealed):
         raise corrupt("a directory claims to be part of the system")
     if len(record.entries) % 2 or not all(isinstance(ino, int) for ino in record.entries[1::2]):
         raise corrupt("a directory's entries are not pairs")
-    directory = Directory(0, 0, record.parent, record.fixed)
+    usual = SEALED | 0o755 if record.fixed else 0o755
+    directory = Directory(0, 0, record.parent, usual if record.mode is None else usual & SEALED | record.mode)
     for name, ino in zip(record.entries[::2], record.entries[1::2], strict=True):
         if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or "\0" in name or name_too_long(name):
             raise corrupt("a directory has an impossible name in it")

@@ -22,7 +22,17 @@ from sandbox.encoding.compression import Unpacked
 from sandbox.encoding.sealing import corrupt
 from sandbox.engine.memory import PAGE_BYTES, WASM_PAGE_BYTES
 from sandbox.errors import RequestError
-from sandbox.filesystem.descriptors import DESCRIPTORS_MAX, DEVICE, FILE, FOLDER, RIGHTS_ALL, STREAM, Descriptor, DescriptorTable
+from sandbox.filesystem.descriptors import (
+    DESCRIPTORS_MAX,
+    DEVICE,
+    FILE,
+    FOLDER,
+    RIGHTS_ALL,
+    STREAM,
+    USUAL_UMASK,
+    Descriptor,
+    DescriptorTable,
+)
 from sandbox.filesystem.inode_table import Checkpoint
 from sandbox.filesystem.inodes import Device, Directory, File, MountedFile
 from sandbox.guests.images import ZERO_BLOCKS, Image
@@ -61,6 +71,7 @@ class GuestRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
     digests: bytes
     descriptors: list[DescriptorRecord]
     tools: list[str]
+    umask: int = USUAL_UMASK
 
     def digest_of_page(self) -> dict[int, bytes]:
         return dict(zip(page_numbers(self), split_digests(self.digests), strict=True))
@@ -191,9 +202,10 @@ def write_table(table: DescriptorTable) -> list[DescriptorRecord]:
     ]
 
 
-def read_table(records: list[DescriptorRecord]) -> DescriptorTable:
+def read_table(records: list[DescriptorRecord], umask: int) -> DescriptorTable:
     """The table, with every number in its bounds. Whether its nodes exist is for `check_nodes`."""
     table = DescriptorTable()
+    table.umask = umask & 0o777
     for one in records:
         in_bounds = (
             0 <= one.fd < 1 << 31

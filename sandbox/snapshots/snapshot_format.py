@@ -140,6 +140,7 @@ def _take(
             digests=digests[name],
             descriptors=write_table(guest.table),
             tools=list(guest.tools),
+            umask=guest.table.umask,
         )
 
     def keep(chunk: bytes) -> bytes:
@@ -344,7 +345,7 @@ def _nowhere(missing: bytes) -> bytes:
 def thaw(snapshot: Snapshot, *, files: VfsLimits | None = None, store: Images = images) -> SessionState:
     """The state a session can start from."""
     manifest = snapshot.manifest
-    tables = {name: read_table(guest.descriptors) for name, guest in manifest.guests.items()}
+    tables = {name: read_table(guest.descriptors, guest.umask) for name, guest in manifest.guests.items()}
     opened = [ino for table in tables.values() for ino in table.inos()]
     tree = read_tree(manifest.files, store.files(), files or VfsLimits(), snapshot.chunks.__getitem__, opened)
     guests = {}

@@ -57,6 +57,9 @@ from sandbox.wasi.abi import (
 
 _UNKNOWN_TYPE = 0
 _FOLDER_BYTES = 4096
+_DEVICE = 1
+_MODE_SHIFT = 32
+_STREAM_DEVICE = 0o620 << _MODE_SHIFT
 
 
 class FileCalls:
@@ -173,7 +176,9 @@ class FileCalls:
     def put_filestat(self, out: int, ino: int, node: Node) -> None:
         # Programs take a directory of size 0 for an odd one (`test -s .`); it is not charged for what it shows here.
         size = _FOLDER_BYTES if node.kind == DIRECTORY else node.size()
-        packed = FILESTAT.pack(1, ino, node.kind, node.nlink, size, node.atime_ns, node.mtime_ns, node.ctime_ns)
+        # Preview 1 has no permissions: they travel in the upper half of the device's number (ABI.md).
+        device = _DEVICE | node.mode << _MODE_SHIFT
+        packed = FILESTAT.pack(device, ino, node.kind, node.nlink, size, node.atime_ns, node.mtime_ns, node.ctime_ns)
         self.memory.write(out & U32, packed)
 
     @answering
@@ -182,7 +187,7 @@ class FileCalls:
         if descriptor.ino:
             self.put_filestat(out, descriptor.ino, self.vfs.node(descriptor.ino))
         else:
-            self.memory.write(out & U32, FILESTAT.pack(0, descriptor.stream, _UNKNOWN_TYPE, 1, 0, 0, 0, 0))
+            self.memory.write(out & U32, FILESTAT.pack(_STREAM_DEVICE, descriptor.stream, _UNKNOWN_TYPE, 1, 0, 0, 0, 0))
         return SUCCESS
 
     @answering

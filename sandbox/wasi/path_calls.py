@@ -32,6 +32,7 @@ from sandbox.filesystem.errnos import (
     VfsError,
 )
 from sandbox.filesystem.inodes import Device, Directory, File, Node, Symlink
+from sandbox.filesystem.lookup import ROOT
 from sandbox.filesystem.paths import PATH_BYTES_MAX, decode_path
 from sandbox.wasi.abi import (
     FLAGS_ALL,
@@ -106,7 +107,7 @@ class PathCalls(FileCalls):
             return EMFILE
         if flags & ~FLAGS_ALL or oflags & ~15:
             return EINVAL
-        ino = self._find_or_create(start, name, bool(dirflags & LOOKUP_FOLLOW), oflags, bool(rights & Right.WRITE))
+        ino = self._find_or_create(start, name, bool(dirflags & LOOKUP_FOLLOW), oflags, rights)
         opened = self._describe(ino, self.vfs.nodes[ino], flags)
         # C libraries ask for the right to sync data only with that to write, and POSIX needs none.
         opened.rights &= (rights | (Right.DATASYNC if rights & Right.SYNC else 0)) & allowed
@@ -114,8 +115,8 @@ class PathCalls(FileCalls):
         self.memory.put_u32(out & U32, self.table.install(self.vfs, opened))
         return SUCCESS
 
-    def _find_or_create(self, start: int, name: str, follow: bool, oflags: int, writing: bool) -> int:
-        vfs = self.vfs
+    def _find_or_create(self, start: int, name: str, follow: bool, oflags: int, rights: int) -> int:
+        vfs, writing = self.vfs, rights & Right.WRITE
         if oflags & OPEN_CREATE:
             if oflags & OPEN_DIRECTORY:
                 raise VfsError(EINVAL, name)
@@ -123,7 +124,7 @@ class PathCalls(FileCalls):
             if place.slash and place.name not in ("", ".", ".."):
                 raise VfsError(EISDIR, name)
             if not place.ino:
-                return vfs.create_file(place, name)
+                return vfs.create_file(place, name, 0o666 & ~self.table.umask)
             if oflags & OPEN_EXCLUSIVE:
                 raise VfsError(EEXIST, name)
             ino = place.ino
@@ -132,9 +133,11 @@ class PathCalls(FileCalls):
         node = vfs.nodes[ino]
         if isinstance(node, Symlink):
             raise VfsError(ELOOP, name)
+        if oflags & OPEN_DIRECTORY and not isinstance(node, Directory):
+            raise VfsError(ENOTDIR, name)
+        if rights & (Right.READDIR if isinstance(node, Directory) else Right.READ):
+            vfs.check_readable(ino, name)
         if oflags & OPEN_DIRECTORY:
-            if not isinstance(node, Directory):
-                raise VfsError(ENOTDIR, name)
             if writing:
                 raise VfsError(EISDIR, name)
             return ino
@@ -156,7 +159,8 @@ class PathCalls(FileCalls):
 
     @answering
     def path_create_directory(self, fd: int, path: int, path_len: int) -> int:
-        self.vfs.make_directory(self._folder(fd, Right.CREATE_DIRECTORY), self._path(path, path_len))
+        start, mode = self._folder(fd, Right.CREATE_DIRECTORY), 0o777 & ~self.table.umask
+        self.vfs.make_directory(start, self._path(path, path_len), mode)
         return SUCCESS
 
     @answering
@@ -196,3 +200,26 @@ class PathCalls(FileCalls):
     def path_unlink_file(self, fd: int, path: int, path_len: int) -> int:
         self.vfs.unlink(self._folder(fd, Right.UNLINK_FILE), self._path(path, path_len))
         return SUCCESS
+
+    def change_mode(self, body: bytes) -> bytes:
+        """The message `M` (ABI.md): MODE, FD, FOLLOW and PATH. The answer is empty, or an error's number."""
+        try:
+            mode, fd, follow, path = body.split(b" ", 3)
+            if int(fd) >= 0:
+                ino = self._descriptor(int(fd)).ino
+            else:
+                ino = self.vfs.lookup(ROOT, decode_path(path[: PATH_BYTES_MAX + 1]), follow == b"1")
+            self.vfs.set_mode(ino, int(mode, 8))
+        except VfsError as error:
+            return b"%d" % error.errno
+        except ValueError:
+            return b"%d" % EINVAL
+        return b""
+
+    def change_umask(self, body: bytes) -> bytes:
+        """The message `U` (ABI.md)."""
+        try:
+            self.table.umask = int(body, 8) & 0o777
+        except ValueError:
+            return b"%d" % EINVAL
+        return b""

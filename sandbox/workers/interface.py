@@ -27,12 +27,14 @@ class WorkerLost(SandboxError):
 
 
 class FileName(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as the store knows it. `digest` is the SHA-256 of its contents (or of a link's target), empty for a directory."""
+    """A file as the store knows it. `digest` is the SHA-256 of its contents (or of a link's target), empty for a directory;
+    `mode` is None for the usual permissions."""
 
     path: str
     kind: FileKind = "file"
     digest: bytes = b""
     readonly: bool = False
+    mode: int | None = None
 
 
 class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +44,7 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     kind: FileKind = "file"
     data: bytes = b""
     readonly: bool = False
+    mode: int | None = None
 
 
 class FileChanges(msgspec.Struct, frozen=True, kw_only=True):

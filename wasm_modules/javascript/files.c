@@ -156,13 +156,7 @@ static JSValue write_file(JSContext *ctx, JSValueConst self, int argc, JSValueCo
     return result;
 }
 
-/* WASI knows no permissions: files have those that are usual for their kind, so that archives made of them can be read. */
-static mode_t with_permissions(mode_t mode)
-{
-    return mode | (S_ISREG(mode) ? 0644 : S_ISDIR(mode) ? 0755 : S_ISLNK(mode) ? 0777 : 0);
-}
-
-/* stat(path or descriptor, follow): [mode, size, mtime in ms, ctime, atime, links, inode], or null when nothing is there. */
+/* stat(path or descriptor, follow): [mode, size, mtime in ms, ctime, atime, links, inode, owner], or null when nothing is there. */
 static JSValue stat_file(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
     (void)self, (void)argc;
@@ -179,16 +173,17 @@ static JSValue stat_file(JSContext *ctx, JSValueConst self, int argc, JSValueCon
     } else if (failed) {
         result = throw_errno(ctx, number, numbered ? "fstat" : "stat", path);
     } else {
-        JSValue fields[7] = {
-            JS_NewUint32(ctx, with_permissions(st.st_mode)),
+        JSValue fields[8] = {
+            JS_NewUint32(ctx, st.st_mode),
             JS_NewInt64(ctx, st.st_size),
             JS_NewFloat64(ctx, (double)st.st_mtim.tv_sec * 1e3 + (double)st.st_mtim.tv_nsec / 1e6),
             JS_NewFloat64(ctx, (double)st.st_ctim.tv_sec * 1e3 + (double)st.st_ctim.tv_nsec / 1e6),
             JS_NewFloat64(ctx, (double)st.st_atim.tv_sec * 1e3 + (double)st.st_atim.tv_nsec / 1e6),
             JS_NewInt64(ctx, (int64_t)st.st_nlink),
             JS_NewInt64(ctx, (int64_t)st.st_ino),
+            JS_NewUint32(ctx, st.st_uid),
         };
-        result = JS_NewArrayFrom(ctx, 7, fields);
+        result = JS_NewArrayFrom(ctx, 8, fields);
     }
     JS_FreeCString(ctx, path);
     return result;
@@ -237,17 +232,18 @@ static JSValue change_entry(JSContext *ctx, JSValueConst self, int argc, JSValue
     return result;
 }
 
-enum { RENAME, SYMLINK };
+enum { RENAME, SYMLINK, LINK };
 
-/* rename(from, to), symlink(target, path). */
+/* rename(from, to), symlink(target, path), link(from, to). */
 static JSValue join_entries(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int operation)
 {
     (void)self, (void)argc;
     const char *from = JS_ToCString(ctx, argv[0]), *to = from ? JS_ToCString(ctx, argv[1]) : NULL;
     JSValue result = JS_EXCEPTION;
     if (to) {
-        int failed = operation == RENAME ? rename(from, to) : symlink(from, to);
-        result = failed ? throw_errno(ctx, errno, operation == RENAME ? "rename" : "symlink", from) : JS_UNDEFINED;
+        static const char *const names[] = {"rename", "symlink", "link"};
+        int failed = operation == RENAME ? rename(from, to) : operation == SYMLINK ? symlink(from, to) : link(from, to);
+        result = failed ? throw_errno(ctx, errno, names[operation], from) : JS_UNDEFINED;
     }
     JS_FreeCString(ctx, from);
     JS_FreeCString(ctx, to);
@@ -266,6 +262,7 @@ int files_install(JSContext *ctx, JSValueConst native)
         JS_CFUNC_MAGIC_DEF("rmdir", 1, change_entry, RMDIR),
         JS_CFUNC_MAGIC_DEF("rename", 2, join_entries, RENAME),
         JS_CFUNC_MAGIC_DEF("symlink", 2, join_entries, SYMLINK),
+        JS_CFUNC_MAGIC_DEF("link", 2, join_entries, LINK),
     };
     return JS_SetPropertyFunctionList(ctx, native, functions, sizeof functions / sizeof *functions);
 }

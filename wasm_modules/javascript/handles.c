@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../permissions.h"
 #include "natives.h"
 #include "quickjs.h"
 #include "realm.h"
@@ -119,6 +120,33 @@ static JSValue set_times(JSContext *ctx, JSValueConst self, int argc, JSValueCon
     return result;
 }
 
+/* chmod(path or descriptor, mode). */
+static JSValue set_mode(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self, (void)argc;
+    int32_t fd = -1, mode;
+    bool numbered = JS_IsNumber(argv[0]);
+    if (JS_ToInt32(ctx, &mode, argv[1]) || (numbered && JS_ToInt32(ctx, &fd, argv[0])))
+        return JS_EXCEPTION;
+    const char *path = numbered ? NULL : JS_ToCString(ctx, argv[0]);
+    if (!numbered && !path)
+        return JS_EXCEPTION;
+    int failed = numbered ? fchmod(fd, (mode_t)mode) : chmod(path, (mode_t)mode);
+    JSValue result = failed ? throw_errno(ctx, errno, numbered ? "fchmod" : "chmod", path) : JS_UNDEFINED;
+    JS_FreeCString(ctx, path);
+    return result;
+}
+
+/* umask(mask): the one before; a mask below 0 changes nothing. */
+static JSValue set_umask(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self, (void)argc;
+    int32_t mask;
+    if (JS_ToInt32(ctx, &mask, argv[0]))
+        return JS_EXCEPTION;
+    return JS_NewUint32(ctx, mask < 0 ? umask_now() : umask((mode_t)mask));
+}
+
 int handles_install(JSContext *ctx, JSValueConst native)
 {
     static const JSCFunctionListEntry functions[] = {
@@ -130,6 +158,8 @@ int handles_install(JSContext *ctx, JSValueConst native)
         JS_CFUNC_DEF("resize", 2, resize_file),
         JS_CFUNC_DEF("readlink", 1, read_link),
         JS_CFUNC_DEF("utimes", 3, set_times),
+        JS_CFUNC_DEF("chmod", 2, set_mode),
+        JS_CFUNC_DEF("umask", 1, set_umask),
     };
     return JS_SetPropertyFunctionList(ctx, native, functions, sizeof functions / sizeof *functions);
 }

@@ -1,18 +1,16 @@
-"""What the sandbox does not have: network, processes, threads, permissions of files. Programs that ask for them are told what
+"""What the sandbox does not have: network, processes, threads. Programs that ask for them are told what
 there is instead, and get what works without."""
 
 import _thread
 import concurrent.futures
 import enum
 import errno
-import functools
 import hashlib
 import hmac
 import os
 import posix
 import queue
 import socket
-import stat
 import sys
 import threading
 import time
@@ -23,10 +21,6 @@ import urllib.request
 NETWORK = "the sandbox has no network; what is outside is reached through capabilities (tools.…)"
 PROCESSES = 'the sandbox has no processes; shell programs run in the same session with language="shell"'
 THREADS = "the sandbox has no threads: call the function, await it, or submit it to a ThreadPoolExecutor, which calls it at once"
-
-USER_ID = 1000  # of `user` in /etc/passwd
-PERMISSIONS = {stat.S_IFREG: 0o644, stat.S_IFDIR: 0o755, stat.S_IFLNK: 0o777}
-"""By kind of file: archives that are made here would otherwise hold files that nobody may read."""
 
 FOR_EVER = "this would wait for ever: there are no threads here that could end it"
 
@@ -84,117 +78,6 @@ class Lock:
     acquire_lock, release_lock, locked_lock = acquire, release, locked
 
 
-def with_permissions(found):
-    """What `stat` found, and the permissions that files of this kind have."""
-    kind = found.st_mode
-    if kind not in PERMISSIONS:
-        return found
-    return os.stat_result(
-        (
-            kind | PERMISSIONS[kind],
-            *found[1:],
-            found.st_atime,
-            found.st_mtime,
-            found.st_ctime,
-            found.st_atime_ns,
-            found.st_mtime_ns,
-            found.st_ctime_ns,
-            found.st_blksize,
-            found.st_blocks,
-            found.st_rdev,
-        )
-    )
-
-
-def refuse_nothing(path):
-    """The empty path names no file; the C library takes it for the current folder."""
-    if path in ("", b""):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-
-
-def permitting(function, show=with_permissions):
-    """`os.stat` or one of its like, with permissions."""
-
-    @functools.wraps(function)
-    def find(*args, **kwargs):
-        if args:
-            refuse_nothing(args[0])
-        return show(function(*args, **kwargs))
-
-    for known in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
-        if function in known:
-            known.add(find)
-    return find
-
-
-class DirEntry:
-    """`os.DirEntry`, whose files have permissions."""
-
-    __slots__ = ("_entry", "name", "path")
-    __module__ = "posix"
-
-    def __init__(self, entry):
-        self._entry = entry
-        self.name, self.path = entry.name, entry.path
-
-    def stat(self, *, follow_symlinks=True):
-        return with_permissions(self._entry.stat(follow_symlinks=follow_symlinks))
-
-    def is_dir(self, *, follow_symlinks=True):
-        return self._entry.is_dir(follow_symlinks=follow_symlinks)
-
-    def is_file(self, *, follow_symlinks=True):
-        return self._entry.is_file(follow_symlinks=follow_symlinks)
-
-    def is_symlink(self):
-        return self._entry.is_symlink()
-
-    def is_junction(self):
-        return False
-
-    def inode(self):
-        return self._entry.inode()
-
-    def __fspath__(self):
-        return self.path
-
-    def __repr__(self):
-        return f"<DirEntry {self.name!r}>"
-
-
-class Entries:
-    """What `os.scandir` gives."""
-
-    __slots__ = ("_entries",)
-
-    def __init__(self, entries):
-        self._entries = entries
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        return DirEntry(next(self._entries))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        self._entries.close()
-
-    def close(self):
-        self._entries.close()
-
-
-def permitting_entries(scandir):
-    @functools.wraps(scandir)
-    def entries(path=None):
-        refuse_nothing(path)
-        return Entries(scandir(path))
-
-    return entries
-
-
 def no_network(*args, **kwargs):
     raise OSError(NETWORK)
 
@@ -204,12 +87,7 @@ def no_processes(*args, **kwargs):
 
 
 def no_pipes(*args, **kwargs):
-    raise OSError(errno.ENOTSUP, "the sandbox has no pipes, because it has no processes; use io.BytesIO or a file")
-
-
-def identify():
-    """`os.getuid` and its like: every program is the same user, who owns the session's files."""
-    return USER_ID
+    raise OSError(errno.ENOTSUP, "a program here has no pipes: subprocess.run(…, input=…, capture_output=True) runs a command; else use io.BytesIO or a file")
 
 
 def make_ssl():
@@ -320,12 +198,8 @@ def install():
     urllib.request.UnknownHandler.unknown_open = open_unknown
     os._exit = posix._exit = leave
     os.pipe = no_pipes
-    os.getuid = os.geteuid = os.getgid = os.getegid = identify
     sys.executable = "/usr/bin/python3"
     sys.modules["ssl"] = make_ssl()
     concurrent.futures.ThreadPoolExecutor.submit = submit
     time.thread_time, time.thread_time_ns = time.process_time, time.process_time_ns
     hashlib.pbkdf2_hmac = pbkdf2_hmac
-    os.stat, os.lstat, os.fstat = permitting(os.stat), permitting(os.lstat), permitting(os.fstat)
-    os.listdir = permitting(os.listdir, show=list)
-    os.scandir, os.DirEntry = permitting_entries(os.scandir), DirEntry

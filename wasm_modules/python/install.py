@@ -15,7 +15,7 @@ import sys
 import types
 
 import _reactor
-from _hatchway import absent, loop, processes, surroundings, turn
+from _hatchway import absent, loop, permissions, processes, surroundings, turn
 from _hatchway.capabilities import ToolError, Tools, awaitable, compile_module, later
 from _hatchway.displays import add_figure, backend, display, displays, keeping_backend
 from _hatchway.immortals import immortalize
@@ -146,6 +146,7 @@ def install():
     _frozen_importlib._find_and_load = surroundings.find_and_load_deeply
     _frozen_importlib_external.SourceLoader.source_to_code = compile_module
     absent.install()
+    permissions.install()
     loop.install()
     processes.install()
     canvas = types.ModuleType("_hatchway_backend")

@@ -1,6 +1,5 @@
 /* builtins.c - the table of builtins, their option scanner, and those too small for a family. */
 #include "builtins.h"
-#include "modes.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,7 +162,7 @@ int b_umask(int argc, char **argv)
         if (c == '?') return 2;
         if (c == 'p') code = true; else symbolic = true;
     }
-    unsigned m = modes_umask_get();
+    unsigned m = umask_now();
     if (o.at >= argc) return print_mask(m, symbolic, !code ? "" : symbolic ? "umask -S " : "umask ");
     char *s = arena_strdup(&sh.tmp, argv[o.at]), *end;
     unsigned allow = ~m & 0777;
@@ -172,7 +171,7 @@ int b_umask(int argc, char **argv)
         if (*end || v > 07777) return b_error("umask", 1, "%s: octal number out of range", s);
         allow = ~(unsigned)v & 0777;
     } else if (!symbolic_mask(s, &allow)) return 1;
-    modes_umask(~allow & 0777);
+    umask(~allow & 0777);
     return symbolic ? print_mask(~allow & 0777, true, "") : 0;
 }
 

@@ -1,7 +1,7 @@
 /* cond.c - [[ ]]: its tree, and the operators it shares with test. Regular expressions are those of regex.h. */
 #include "element.h"
 #include "fifo.h"
-#include "modes.h"
+#include "tools/users.h"
 #include "regex.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 bool executable(const char *path, const struct stat *st)
 {
     (void)path;
-    return (modes_get(st) & 0111) != 0;
+    return user_may(st, 1);
 }
 
 static bool option_on(const char *name)
@@ -68,23 +68,23 @@ int cond_unary(char op, const char *arg, const char *who)
         return !strchr("aecrw", op);
     io_flush_all();
     if (!*arg || stat(arg, &st) < 0) return command_path(arg) ? !strchr("aefrxs", op) : 1;
-    unsigned mode = modes_get(&st);
     switch (op) {
     case 'a': case 'e': return 0;
     case 'f': return !S_ISREG(st.st_mode) || fifo_is(&st);
     case 'd': return !S_ISDIR(st.st_mode);
     case 's': return st.st_size == 0;
-    case 'r': return !(mode & 0444);
-    case 'w': return !(mode & 0222);
-    case 'x': return !(mode & 0111);
-    case 'u': return !(mode & 04000);
-    case 'g': return !(mode & 02000);
-    case 'k': return !(mode & 01000);
+    case 'r': return !user_may(&st, 4);
+    case 'w': return !user_may(&st, 2);
+    case 'x': return !user_may(&st, 1);
+    case 'u': return !(st.st_mode & 04000);
+    case 'g': return !(st.st_mode & 02000);
+    case 'k': return !(st.st_mode & 01000);
     case 'b': return !S_ISBLK(st.st_mode);
     case 'c': return !S_ISCHR(st.st_mode);
     case 'p': return !fifo_is(&st);
     case 'S': return !S_ISSOCK(st.st_mode);
-    case 'O': case 'G': return 0;
+    case 'O': return st.st_uid != user_id();
+    case 'G': return st.st_gid != group_id();
     case 'N':
         return !(st.st_mtim.tv_sec > st.st_atim.tv_sec ||
                  (st.st_mtim.tv_sec == st.st_atim.tv_sec && st.st_mtim.tv_nsec > st.st_atim.tv_nsec));

@@ -40,6 +40,7 @@
  */
 #ifndef HATCH_SH_H
 #define HATCH_SH_H
+#include "../permissions.h"
 #include "ast.h"
 #include "io.h"
 #include <stdarg.h>

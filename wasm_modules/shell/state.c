@@ -3,7 +3,6 @@
  * Functions are shared and not kept. Who waits for what, walk.c and background.c know.
  */
 #include "walk.h"
-#include "modes.h"
 #include "utf8.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@ state *state_keep(void)
 {
     state *st = xmalloc(sizeof *st);
     size_t cap = sh.nslots;
-    *st = (state){ .sh = sh, .vars = xmalloc((cap + 1) * sizeof(kept)), .mask = modes_umask_get() };
+    *st = (state){ .sh = sh, .vars = xmalloc((cap + 1) * sizeof(kept)), .mask = umask_now() };
     for (size_t i = 0; i < sh.slot_cap; i++)
         for (slot *s = sh.slots[i]; s; s = s->next) {
             if (!is_plain(s)) continue;
@@ -72,7 +71,7 @@ void state_resume(state *st)
     for (int i = 0; i < TRAP_MAX; i++) { free(sh.traps[i]); sh.traps[i] = st->sh.traps[i] ? xstrdup(st->sh.traps[i]) : NULL; }
     memcpy(sh.opt, st->sh.opt, sizeof sh.opt);
     memcpy(sh.shopt, st->sh.shopt, sizeof sh.shopt);
-    modes_umask(st->mask);
+    umask(st->mask);
     sh.args = st->sh.args;
     sh.nargs = st->sh.nargs;
     sh.own_args = NULL;

@@ -5,7 +5,6 @@
  * tagged with the level that owns it.
  */
 #include "sh.h"
-#include "modes.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -37,7 +36,7 @@ sub_state *subshell_enter(void)
     st->saved = sh;
     st->undo = undo_mark();
     st->locals = local_mark();
-    st->mask = modes_umask_get();
+    st->mask = umask_now();
     if (!sh.parent_traps) sh.parent_traps = st->saved.traps;
     sh.jobs_level = ++sh.level;
     sh.subshells++;
@@ -96,7 +95,7 @@ int subshell_leave(sub_state *st, int status)
     }
     proc_release(true);
     if (sh.unwind != UW_TRIAL) background_finish();
-    modes_umask(st->mask);
+    umask(st->mask);
     bool trial = sh.unwind == UW_TRIAL, overflow = sh.stack_overflow;
     put_back(st);
     local_drop(st->locals);

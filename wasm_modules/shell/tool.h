@@ -10,6 +10,7 @@
  */
 #ifndef HATCH_TOOL_H
 #define HATCH_TOOL_H
+#include "../permissions.h"
 #include "io.h"
 
 typedef struct tool tool;

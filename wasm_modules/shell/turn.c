@@ -4,7 +4,6 @@
  * working directory, descriptors opened with exec. What does not: 0, 1 and 2 are the host's again in every turn, $? begins at 0.
  */
 #include "host.h"
-#include "modes.h"
 #include "json.h"
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +134,6 @@ static void start(void)
     if (chdir("/workspace") < 0 && chdir("/") < 0) { /* the host always has a root directory */ }
     shell_start();
     reserve = malloc(16384);
-    modes_program("/usr/bin/env");   /* and all the others: they are one file */
 }
 
 __attribute__((constructor)) static void at_image(void) { start(); }

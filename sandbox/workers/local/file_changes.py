@@ -10,9 +10,9 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sandbox.errors import RequestError
-from sandbox.filesystem.errnos import VfsError
+from sandbox.filesystem.errnos import ENOENT, ENOTDIR, VfsError
 from sandbox.filesystem.inode_table import Checkpoint
-from sandbox.filesystem.inodes import Directory, File, Node, Symlink
+from sandbox.filesystem.inodes import Directory, File, Node, Symlink, unusual_mode
 from sandbox.filesystem.vfs import WORKSPACE_INO, Vfs
 from sandbox.workers.interface import FileChanges, FileEntry, FileKind, FileName
 
@@ -36,9 +36,9 @@ def _is_same(old: Node | None, new: Node) -> bool:
     if old is new:
         return True
     if isinstance(new, File):
-        return isinstance(old, File) and old.readonly == new.readonly and old.data.blocks == new.data.blocks
+        return isinstance(old, File) and old.mode == new.mode and old.data.blocks == new.data.blocks
     if isinstance(new, Directory):
-        return isinstance(old, Directory) and old.entries == new.entries and old.parent == new.parent
+        return isinstance(old, Directory) and (old.entries, old.parent, old.mode) == (new.entries, new.parent, new.mode)
     return isinstance(new, Symlink) and isinstance(old, Symlink) and old.target == new.target
 
 
@@ -80,6 +80,8 @@ class _Comparison:
         old = self._old.get(old_ino) if old_ino is not None else None
         if isinstance(old, Directory) and isinstance(new, Directory):
             assert old_ino is not None
+            if old.mode != new.mode:
+                self.written.append(FileEntry(path=path, kind="directory", mode=unusual_mode(new)))
             return (path, old_ino, new_ino) if old_ino != new_ino or new_ino in self._holding else None
         if _is_same(old, new):
             return None
@@ -102,12 +104,12 @@ def read_entries(nodes: _Nodes, path: str = "", ino: int = WORKSPACE_INO) -> Ite
         path, ino = pending.pop()
         node = nodes[ino]
         if isinstance(node, File):
-            yield FileEntry(path=path, data=bytes(node.data), readonly=node.readonly)
+            yield FileEntry(path=path, data=bytes(node.data), readonly=node.sealed, mode=unusual_mode(node))
         elif isinstance(node, Symlink):
             yield FileEntry(path=path, kind="symlink", data=node.target.encode("utf-8", "surrogatepass"))
         elif isinstance(node, Directory):
             if path:
-                yield FileEntry(path=path, kind="directory")
+                yield FileEntry(path=path, kind="directory", mode=unusual_mode(node))
             pending.extend((f"{path}/{name}", node.entries[name]) for name in sorted(node.entries, reverse=True))
 
 
@@ -154,7 +156,7 @@ class Plan:
                 if one is None or one.kind != _kind(node):
                     self.removed.append(path)
                     continue
-                if one.digest == digest and one.readonly == bool(getattr(node, "readonly", False)):
+                if (one.digest, one.readonly, one.mode) == (digest, node.sealed, unusual_mode(node)):
                     present.add(path)
             if isinstance(node, Directory):
                 pending.extend((f"{path}/{name}", child) for name, child in sorted(node.entries.items(), reverse=True))
@@ -166,7 +168,7 @@ class Plan:
         written = []
         for one in self._write:
             data = b"" if one.kind == "directory" else self._contents(one, fetched)
-            written.append(FileEntry(path=one.path, kind=one.kind, data=data, readonly=one.readonly))
+            written.append(FileEntry(path=one.path, kind=one.kind, data=data, readonly=one.readonly, mode=one.mode))
         return FileChanges(removed=self.removed, written=written)
 
     def _contents(self, one: FileName, fetched: Mapping[bytes, bytes]) -> bytes:
@@ -199,10 +201,11 @@ def carry_out(vfs: Vfs, changes: FileChanges) -> None:
     """All of the changes, or none: then the filesystem is as it was."""
     before = vfs.checkpoint()
     try:
-        for path in changes.removed:
-            _remove(vfs, check_path(path)[1:])
-        for entry in changes.written:
-            put(vfs, entry)
+        with vfs.all_permitted():
+            for path in changes.removed:
+                _remove(vfs, check_path(path)[1:])
+            for entry in changes.written:
+                put(vfs, entry)
     except VfsError as error:
         vfs.rollback(before)
         raise RequestError("INVALID_ARGUMENT", f"the workspace cannot take the files: {error}") from None
@@ -214,12 +217,10 @@ def carry_out(vfs: Vfs, changes: FileChanges) -> None:
 def _remove(vfs: Vfs, path: str) -> None:
     """Like the paths below, this one is relative to /workspace, where a filesystem's paths start."""
     try:
-        found = vfs.stat(path, follow=False)
-    except VfsError:
-        return
-    if found.kind == "file" and found.readonly:
-        vfs.set_readonly(path, False)
-    vfs.remove(path, recursive=True)
+        vfs.remove(path, recursive=True)
+    except VfsError as error:
+        if error.errno not in (ENOENT, ENOTDIR):
+            raise
 
 
 def put(vfs: Vfs, entry: FileEntry) -> None:
@@ -232,10 +233,12 @@ def put(vfs: Vfs, entry: FileEntry) -> None:
         _make_directory(vfs, parent)
     if entry.kind == "directory":
         vfs.mkdir(path, exist_ok=True)
+        vfs.chmod(path, 0o755 if entry.mode is None else entry.mode)
     elif entry.kind == "symlink":
         vfs.symlink(entry.data.decode("utf-8", "surrogatepass"), path)
     else:
-        vfs.write_file(path, entry.data, readonly=entry.readonly, parents=False, force=True)
+        mode = 0o644 if entry.mode is None else entry.mode
+        vfs.write_file(path, entry.data, readonly=entry.readonly, parents=False, force=True, mode=mode)
 
 
 def _make_room(vfs: Vfs, path: str, kind: FileKind) -> None:

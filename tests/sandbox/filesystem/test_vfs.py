@@ -75,14 +75,62 @@ def test_a_read_only_file_is_overwritten_only_by_force() -> None:
     assert vfs.read_file("ro") == b"3" and not vfs.stat("ro").readonly
 
 
-def test_recursive_removal_takes_read_only_files_along() -> None:
+def test_tm_iso_readonly_recursive_removal_leaves_everything_if_a_read_only_file_is_below() -> None:
     vfs = Vfs()
+    vfs.write_file("d/a", b"1")
     vfs.write_file("d/e/ro", b"12345", readonly=True)
     vfs.symlink("e", "d/l")
     assert refused(vfs.remove, "d") == "ENOTEMPTY"
-    vfs.remove("d", recursive=True)
+    assert refused(vfs.remove, "d", recursive=True) == "EPERM"
+    assert vfs.read_file("d/a") == b"1" and vfs.read_file("d/l/ro") == b"12345"
+    with vfs.all_permitted():
+        vfs.remove("d", recursive=True)
     assert not vfs.exists("d")
     assert vfs.used_bytes == 0 and vfs.used_entries == 0
+
+
+def test_permissions_decide_what_the_user_may_do() -> None:
+    vfs = Vfs()
+    vfs.write_file("f", b"1")
+    vfs.write_file("run.sh", b"", mode=0o755)
+    assert (vfs.stat("f").mode, vfs.stat("run.sh").mode, vfs.stat("").mode, vfs.stat("/tmp").mode) == (0o644, 0o755, 0o755, 0o1777)
+    assert (vfs.stat("f").uid, vfs.stat("/dev").uid) == (1000, 0)
+    vfs.chmod("f", 0o200)
+    assert refused(vfs.read_file, "f") == "EACCES"
+    vfs.write_file("f", b"2")
+    vfs.chmod("f", 0o444)
+    assert refused(vfs.write_file, "f", b"3") == "EACCES" and vfs.read_file("f") == b"2"
+    vfs.write_file("f", b"3", force=True)
+    assert vfs.stat("f").mode == 0o444, "writing leaves the permissions"
+
+
+def test_permissions_of_a_directory_decide_about_its_names() -> None:
+    vfs = Vfs()
+    vfs.write_file("d/f", b"1")
+    vfs.chmod("d", 0o500)
+    assert refused(vfs.write_file, "d/new", b"") == refused(vfs.remove, "d/f") == refused(vfs.rename, "d/f", "g") == "EACCES"
+    assert refused(vfs.mkdir, "d/sub") == refused(vfs.symlink, "x", "d/l") == "EACCES"
+    assert refused(vfs.remove, "d", recursive=True) == "EACCES"
+    vfs.write_file("g", b"2")
+    assert refused(vfs.rename, "g", "d/g") == refused(vfs.rename, "g", "d/f") == "EACCES"
+    vfs.chmod("d", 0o300)
+    assert refused(vfs.list_dir, "d") == "EACCES" and vfs.read_file("d/f") == b"1"
+    vfs.chmod("d", 0o600)
+    assert vfs.list_dir("d") == ["f"] and refused(vfs.read_file, "d/f") == refused(vfs.stat, "d/f") == "EACCES"
+    with vfs.all_permitted():
+        assert vfs.read_file("d/f") == b"1"
+
+
+def test_what_is_the_hosts_keeps_its_permissions() -> None:
+    vfs = Vfs()
+    vfs.write_file("ro", b"", readonly=True)
+    vfs.symlink("nowhere", "l")
+    assert (vfs.stat("ro").mode, vfs.stat("ro").uid) == (0o444, 0)
+    assert refused(vfs.chmod, "ro", 0o644) == "EPERM"
+    assert refused(vfs.chmod, "/dev/null", 0o600) == refused(vfs.chmod, "/", 0o777) == "EROFS"
+    assert refused(vfs.set_mode, vfs.stat("l", follow=False).ino, 0o600) == "ENOTSUP"
+    vfs.set_readonly("ro", False)
+    assert (vfs.stat("ro").mode, vfs.stat("ro").uid) == (0o644, 1000)
 
 
 def test_the_byte_quota_is_exact_and_a_refused_write_changes_nothing() -> None:

@@ -247,7 +247,7 @@ def check_accounting(vfs: Vfs) -> None:
     entries = 0
     for ino, node in vfs.nodes.items():
         if isinstance(node, Directory):
-            entries += 0 if node.fixed else len(node.entries)
+            entries += 0 if node.sealed else len(node.entries)
             for child in node.entries.values():
                 names[child] = names.get(child, 0) + 1
                 found = vfs.nodes[child]
@@ -264,7 +264,7 @@ def picture(vfs: Vfs) -> dict[int, tuple[Any, ...]]:
     for ino, node in vfs.nodes.items():
         content: Any = None
         if isinstance(node, File):
-            content = (bytes(node.data), node.readonly)
+            content = (bytes(node.data), node.mode)
         elif isinstance(node, Directory):
             content = (tuple(node.entries.items()), node.parent)
         elif isinstance(node, Symlink):

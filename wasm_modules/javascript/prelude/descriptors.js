@@ -44,6 +44,12 @@
 
   const seconds = (time) => (time instanceof Date ? time.getTime() / 1000 : Number(time));
 
+  // There is one user: a file can be given only to the one it belongs to.
+  const keepOwner = (found, uid, gid, syscall, path) => {
+    if ([uid, gid].some((id) => id !== -1 && id !== found.uid))
+      throw hooks.refusal("EPERM", -1, "operation not permitted", syscall, path);
+  };
+
   class Dir {
     #entries;
     constructor(path) {
@@ -68,9 +74,15 @@
   }
 
   const sync = {
-    open: (path, flags = "r") => native.open(hooks.resolvePath(path), bitsOf(flags ?? "r")),
+    open(path, flags, mode) {
+      const full = hooks.resolvePath(path),
+        bits = bitsOf(flags ?? "r");
+      return bits & CREATED ? hooks.withMode(full, mode, () => native.open(full, bits)) : native.open(full, bits);
+    },
     close: (fd) => native.close(descriptor(fd)),
     fstat: (fd) => fs.statSync(descriptor(fd)),
+    fchmod: (fd, mode) => native.chmod(descriptor(fd), hooks.modeOf(mode)),
+    fchown: (fd, uid, gid) => keepOwner(fs.fstatSync(fd), uid, gid, "fchown", fd),
     fsync: (fd) => native.sync(descriptor(fd)),
     fdatasync: (fd) => native.sync(descriptor(fd)),
     ftruncate: (fd, size = 0) => native.resize(descriptor(fd), size),
@@ -89,8 +101,9 @@
   const onPaths = {
     readlink: (path) => native.readlink(hooks.resolvePath(path)),
     utimes: (path, accessed, modified) => native.utimes(hooks.resolvePath(path), seconds(accessed), seconds(modified)),
-    // There are no permissions to change: what is asked for is only looked up.
-    chmod: (path) => fs.accessSync(path),
+    chmod: (path, mode) => native.chmod(hooks.resolvePath(path), hooks.modeOf(mode)),
+    chown: (path, uid, gid) => keepOwner(fs.statSync(path), uid, gid, "chown", path),
+    lchown: (path, uid, gid) => keepOwner(fs.lstatSync(path), uid, gid, "lchown", path),
     opendir: (path) => new Dir(hooks.resolvePath(path)),
   };
   Object.assign(fs.constants, constants);

@@ -18,17 +18,13 @@
 
   const encodingIn = (options) => (typeof options === "string" ? options : options?.encoding);
 
-  const missing = (syscall, path) =>
-    Object.assign(new Error(`ENOENT: no such file or directory, ${syscall} '${path}'`), {
-      errno: -2,
-      code: "ENOENT",
-      syscall,
-      path,
-    });
+  const refusal = (code, errno, text, syscall, path) =>
+    Object.assign(new Error(`${code}: ${text}, ${syscall} '${path}'`), { errno, code, syscall, path });
+  const missing = (syscall, path) => refusal("ENOENT", -2, "no such file or directory", syscall, path);
 
   class Stats {
-    constructor([mode, size, mtimeMs, ctimeMs, atimeMs, nlink, ino]) {
-      Object.assign(this, { mode, size, nlink, ino, atimeMs, mtimeMs, ctimeMs, birthtimeMs: ctimeMs });
+    constructor([mode, size, mtimeMs, ctimeMs, atimeMs, nlink, ino, uid]) {
+      Object.assign(this, { dev: 1, mode, nlink, uid, gid: uid, size, ino, atimeMs, mtimeMs, ctimeMs, birthtimeMs: ctimeMs });
       this.atime = new Date(atimeMs);
       this.mtime = new Date(mtimeMs);
       this.ctime = this.birthtime = new Date(ctimeMs);
@@ -100,6 +96,17 @@
     for (let done = 0; done < bytes.length;) done += native.writeFrom(fd, bytes.subarray(done), -1);
   };
 
+  const USER = 1000;
+  const modeOf = (mode) => (typeof mode === "string" ? parseInt(mode, 8) : mode);
+
+  // A file that `make` makes gets the mode that is asked for; one that was there keeps its own.
+  const withMode = (path, mode, make) => {
+    const isNew = mode != null && native.stat(path, true) === null;
+    const made = make();
+    if (isNew) native.chmod(path, modeOf(mode) & ~native.umask(-1));
+    return made;
+  };
+
   const sync = {
     readFile(path, options) {
       const bytes = native.read(typeof path === "number" ? path : path === "/dev/stdin" ? 0 : resolve(path));
@@ -112,11 +119,11 @@
         mode = flag.startsWith("a") ? 1 : flag.includes("x") ? 2 : 0;
       const bytes = hooks.asBytes(data, encodingIn(options));
       if (typeof path === "number") return writeAll(path, bytes);
-      native.write(resolve(path), bytes, mode);
+      const full = resolve(path);
+      withMode(full, options?.mode, () => native.write(full, bytes, mode));
     },
     appendFile(path, data, options) {
-      if (typeof path === "number") return writeAll(path, hooks.asBytes(data, encodingIn(options)));
-      native.write(resolve(path), hooks.asBytes(data, encodingIn(options)), 1);
+      sync.writeFile(path, data, { flag: "a", mode: options?.mode, encoding: encodingIn(options) });
     },
     readdir(path, options) {
       const root = resolve(path);
@@ -128,30 +135,26 @@
       return options?.withFileTypes ? list.map((e) => new Dirent(e.name, root, e.type)) : list.map((e) => e.name);
     },
     mkdir(path, options) {
-      const full = resolve(path);
-      if (!(options === true || options?.recursive)) return native.mkdir(full);
+      const full = resolve(path),
+        mode = typeof options === "object" ? options?.mode : options;
+      if (!options?.recursive) return withMode(full, mode, () => native.mkdir(full));
       let made,
         at = "";
       for (const part of full.split("/").filter(Boolean)) {
         at += `/${part}`;
         if (native.stat(at, true) !== null) continue;
-        native.mkdir(at);
+        withMode(at, mode, () => native.mkdir(at));
         made ??= at;
       }
       if (made === undefined && !sync.stat(full).isDirectory())
-        throw Object.assign(new Error(`EEXIST: file already exists, mkdir '${path}'`), {
-          errno: -17,
-          code: "EEXIST",
-          syscall: "mkdir",
-          path,
-        });
+        throw refusal("EEXIST", -17, "file already exists", "mkdir", path);
       return made;
     },
     mkdtemp(prefix) {
       const bytes = new Uint8Array(3);
       native.random(bytes);
       const path = `${prefix}${hooks.hex(bytes)}`;
-      native.mkdir(resolve(path));
+      sync.mkdir(path, 0o700);
       return path;
     },
     rm(path, options) {
@@ -184,8 +187,12 @@
     symlink(target, path) {
       native.symlink(`${target}`, resolve(path));
     },
+    link(from, to) {
+      native.link(resolve(from), resolve(to));
+    },
     copyFile(from, to) {
-      native.write(resolve(to), native.read(resolve(from)), 0);
+      const bytes = native.read(resolve(from));
+      sync.writeFile(to, bytes, { mode: sync.stat(from).mode & 0o777 });
     },
     cp(from, to, options) {
       const source = resolve(from),
@@ -207,8 +214,11 @@
     lstat(path, options) {
       return stat(path, options, false, "lstat");
     },
-    access(path) {
-      if (native.stat(resolve(path), true) === null) throw missing("access", path);
+    access(path, want = 0) {
+      const fields = native.stat(resolve(path), true);
+      if (fields === null) throw missing("access", path);
+      if (((fields[0] >> (fields[7] === USER ? 6 : 0)) & want) !== want)
+        throw refusal("EACCES", -13, "permission denied", "access", path);
     },
     // Link by link: what a link leads to may lead through further ones.
     realpath(path) {
@@ -224,12 +234,7 @@
           continue;
         }
         if (++links > LINKS_MAX)
-          throw Object.assign(new Error(`ELOOP: too many symbolic links encountered, realpath '${path}'`), {
-            errno: -40,
-            code: "ELOOP",
-            syscall: "realpath",
-            path,
-          });
+          throw refusal("ELOOP", -40, "too many symbolic links encountered", "realpath", path);
         const target = native.readlink(next);
         if (target.startsWith("/")) at = "/";
         parts = [...target.split("/"), ...parts];
@@ -294,6 +299,6 @@
     }
   };
   fs.exists = (path, callback) => void setImmediate(callback, fs.existsSync(path));
-  hooks.resolvePath = resolve;
+  Object.assign(hooks, { resolvePath: resolve, withMode, modeOf, refusal });
   hooks.fs = fs;
 });

@@ -52,6 +52,7 @@
       return ["node", native.programName()];
     },
     cwd: () => native.cwd(),
+    umask: (mask) => native.umask(mask === undefined ? -1 : hooks.modeOf(mask)),
     chdir: (path) => {
       const full = hooks.path.resolve(path);
       if (!hooks.fs.statSync(full).isDirectory())
@@ -77,6 +78,7 @@
     memoryUsage: () => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }),
     emitWarning: (warning) => console.error(`Warning: ${warning?.message ?? warning}`),
   };
+  for (const name of ["getuid", "geteuid", "getgid", "getegid"]) process[name] = () => 1000;
   Object.defineProperty(process, Symbol.toStringTag, { value: "process", configurable: true });
   for (const object of [process, process.stdout, process.stderr])
     Object.defineProperty(object, "toJSON", { value: () => undefined, writable: true, configurable: true });

@@ -1,6 +1,5 @@
 /* bzip2.c - bzip2, bunzip2 and bzcat: compress files, or bring them back. */
 #include "bzip.h"
-#include "../modes.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -86,7 +85,7 @@ static int one_file(tool *t, const bzip2_state *s, const char *name) {
     if (status || !writes) return status;
     struct timespec times[2] = {st.st_atim, st.st_mtim};
     utimensat(AT_FDCWD, target, times, 0);
-    modes_set(target, modes_get(&st));
+    chmod(target, st.st_mode & 07777);
     if (!s->keep) unlink(name);
     return 0;
 }

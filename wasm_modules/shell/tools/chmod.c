@@ -1,6 +1,5 @@
 /* chmod.c - chmod, mktemp, realpath, readlink, which: small tools about single paths. */
 #include "files.h"
-#include "../modes.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -11,13 +10,13 @@ typedef struct { const char *mode; int recursive, verbose, changes, quiet; unsig
 static int change(tool *t, const chmod_state *s, const char *path, int depth) {
     struct stat st;
     if (path_stat(path, &st) < 0) return s->quiet ? 1 : tool_fail_errno(t, 1, "cannot access %s", tool_quote(t, path));
-    unsigned old = modes_get(&st), bits = old;
+    unsigned old = st.st_mode & 07777, bits = old;
     if (s->has_reference) bits = s->reference;
-    else mode_apply(s->mode, &bits, S_ISDIR(st.st_mode), modes_umask_get());
+    else mode_apply(s->mode, &bits, S_ISDIR(st.st_mode), umask_now());
     int status = 0;
     char a[11], b[11];
     mode_text(&st, a);                                 /* before the change: modes are looked up by inode */
-    if (modes_set(path, bits) < 0) status = tool_fail_errno(t, 1, "changing permissions of %s", tool_cite(t, path));
+    if (chmod(path, bits) < 0) status = tool_fail_errno(t, 1, "changing permissions of %s", tool_cite(t, path));
     else if (s->verbose || (s->changes && bits != old)) {
         struct stat now = st;
         path_stat(path, &now);
@@ -67,7 +66,7 @@ int tool_chmod(tool *t, int argc, char **argv) {
             struct stat st;
             if (path_stat(w + 10, &st) < 0) return tool_fail_errno(t, 1, "failed to get attributes of %s", tool_quote(t, w + 10));
             s.has_reference = 1;
-            s.reference = modes_get(&st);
+            s.reference = st.st_mode & 07777;
         } else { tool_fail(t, 1, "unrecognized option '--%s'", w); return tool_usage(t, 1); }
     }
     if (!s.has_reference) {
@@ -142,7 +141,7 @@ int tool_mktemp(tool *t, int argc, char **argv) {
         char *path = tool_format(t, "%s%s", name, suffix);
         int made = dry ? 0 : directory ? mkdir(path, 0700) : open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
         if (made >= 0) {
-            if (!dry) { if (!directory) close(made); modes_set(path, directory ? 0700 : 0600); }
+            if (!dry) { if (!directory) close(made); chmod(path, directory ? 0700 : 0600); }
             return io_printf(t->out, "%s\n", path) < 0;
         }
         if (errno != EEXIST)
@@ -266,7 +265,7 @@ int tool_which(tool *t, int argc, char **argv) {
         struct stat st;
         int found = 0;
         if (strchr(argv[i], '/')) {
-            if (path_stat(argv[i], &st) == 0 && S_ISREG(st.st_mode) && modes_get(&st) & 0111) {
+            if (path_stat(argv[i], &st) == 0 && S_ISREG(st.st_mode) && st.st_mode & 0111) {
                 found = 1;
                 io_printf(t->out, "%s\n", argv[i]);
             }
@@ -275,7 +274,7 @@ int tool_which(tool *t, int argc, char **argv) {
             for (const char *p = path; p && *p && (all || !found);) {
                 size_t n = strcspn(p, ":");
                 char *full = path_join(t, n ? tool_strndup(t, p, n) : ".", argv[i]);
-                if (path_stat(full, &st) == 0 && S_ISREG(st.st_mode) && modes_get(&st) & 0111) {
+                if (path_stat(full, &st) == 0 && S_ISREG(st.st_mode) && st.st_mode & 0111) {
                     found = 1;
                     io_printf(t->out, "%s\n", full);
                 }

@@ -1,6 +1,5 @@
 /* copying.c - see copying.h. */
 #include "copying.h"
-#include "../modes.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,7 +31,7 @@ static int copy_bytes(tool *t, const char *from, const char *to, const struct st
     if (!in) return tool_fail_errno(t, 1, "cannot open %s for reading", tool_quote(t, from));
     struct stat old;
     int existed = path_stat(to, &old) == 0, flags = O_WRONLY | O_CREAT | (o->attributes_only ? 0 : O_TRUNC);
-    int mode = o->plain_mode ? 0666 : (int)(modes_get(st) & 0777);
+    int mode = o->plain_mode ? 0666 : (int)(st->st_mode & 0777);
     io *out = io_open(to, flags, mode);
     if (!out && o->force && existed && unlink(to) == 0) out = io_open(to, flags, mode);
     if (!out) {
@@ -50,8 +49,8 @@ static int copy_bytes(tool *t, const char *from, const char *to, const struct st
     if (!status && io_flush(out) < 0) status = tool_fail_errno(t, 1, "error writing %s", tool_quote(t, to));
     io_unref(in);
     io_unref(out);
-    if (o->preserve) { modes_set(to, modes_get(st)); keep_times(to, st, 0); }
-    else if (!existed && !o->plain_mode && (modes_get(st) & 0111)) modes_set(to, modes_get(st) & ~modes_umask_get());
+    if (o->preserve) { chmod(to, st->st_mode & 07777); keep_times(to, st, 0); }
+    else if (!existed && !o->plain_mode && (st->st_mode & 0777) != 0644) chmod(to, st->st_mode & 0777 & ~umask_now());
     return status;
 }
 
@@ -109,7 +108,8 @@ static int copy_tree(tool *t, const char *from, const char *to, const struct sta
     char **names = directory_names(t, from, &n);
     if (!names) return tool_fail_errno(t, 1, "cannot access %s", tool_quote(t, from));
     for (size_t i = 0; i < n; i++) status |= copy_path(t, path_join(t, from, names[i]), path_join(t, to, names[i]), o, depth + 1);
-    if (o->preserve) { modes_set(to, modes_get(st)); keep_times(to, st, 0); }
+    if (o->preserve) { chmod(to, st->st_mode & 07777); keep_times(to, st, 0); }
+    else if (made && (st->st_mode & 0777) != 0755) chmod(to, st->st_mode & 0777 & ~umask_now());
     return status;
 }
 

@@ -1,7 +1,6 @@
 /* files.c - see files.h. */
 #include "files.h"
 #include "../fifo.h"
-#include "../modes.h"
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -98,7 +97,7 @@ char **directory_names(tool *t, const char *path, size_t *count) {
 }
 
 void mode_text(const struct stat *st, char to[11]) {
-    unsigned m = modes_get(st);
+    unsigned m = st->st_mode & 07777;
     to[0] = S_ISDIR(st->st_mode) ? 'd' : S_ISLNK(st->st_mode) ? 'l' : S_ISCHR(st->st_mode) ? 'c' : S_ISBLK(st->st_mode) ? 'b'
         : fifo_is(st) ? 'p' : S_ISSOCK(st->st_mode) ? 's' : '-';
     for (int i = 0; i < 9; i++) to[1 + i] = m & (0400u >> i) ? "rwx"[i % 3] : '-';

@@ -2,7 +2,6 @@
 #include "find.h"
 #include "files.h"
 #include "users.h"
-#include "../modes.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -89,12 +88,12 @@ static const char *put_directive(find_state *f, buffer *b, const char *p, const 
         buffer_putc(b, missing ? (errno == ELOOP ? 'L' : 'N') : find_type_letter(S_ISLNK(e->st.st_mode) ? &st : &e->st));
         break;
     }
-    case 'm': buffer_printf(b, alternate ? "0%o" : "%o", modes_get(&e->st)); break;
+    case 'm': buffer_printf(b, alternate ? "0%o" : "%o", e->st.st_mode & 07777); break;
     case 'M': mode_text(&e->st, mode); buffer_puts(b, mode); break;
-    case 'u': buffer_puts(b, user_name(f->t, file_owner(&e->st))); break;
-    case 'g': buffer_puts(b, group_name(f->t, file_group(&e->st))); break;
-    case 'U': buffer_printf(b, "%u", file_owner(&e->st)); break;
-    case 'G': buffer_printf(b, "%u", file_group(&e->st)); break;
+    case 'u': buffer_puts(b, user_name(f->t, e->st.st_uid)); break;
+    case 'g': buffer_puts(b, group_name(f->t, e->st.st_gid)); break;
+    case 'U': buffer_printf(b, "%u", e->st.st_uid); break;
+    case 'G': buffer_printf(b, "%u", e->st.st_gid); break;
     case 'i': buffer_printf(b, "%llu", (unsigned long long)e->st.st_ino); break;
     case 'D': buffer_printf(b, "%llu", (unsigned long long)e->st.st_dev); break;
     case 'F': buffer_puts(b, "hatchway"); break;
@@ -175,7 +174,7 @@ void find_list(find_state *f, io *to, const fentry *e) {
     buffer b = {.t = f->t};
     mode_text(&e->st, mode);
     buffer_printf(&b, "%9llu %6llu %s %3llu %-8s %-8s %8lld ", (unsigned long long)e->st.st_ino, (file_blocks(&e->st) + 1) / 2,
-        mode, link_count(f->t, e->path, &e->st), user_name(f->t, file_owner(&e->st)), group_name(f->t, file_group(&e->st)),
+        mode, link_count(f->t, e->path, &e->st), user_name(f->t, e->st.st_uid), group_name(f->t, e->st.st_gid),
         (long long)e->st.st_size);
     date_format(&b, (long long)f->now.tv_sec - (long long)e->st.st_mtim.tv_sec > HALF_YEAR_S ? "%b %e  %Y" : "%b %e %H:%M",
         e->st.st_mtim, 0);

@@ -3,7 +3,6 @@
 #include "files.h"
 #include "users.h"
 #include "../fifo.h"
-#include "../modes.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -141,15 +140,15 @@ int find_test(find_state *f, fnode *n, fentry *e) {
         const struct timespec *mine = n->unit == 'a' ? &e->st.st_atim : n->unit == 'c' ? &e->st.st_ctim : &e->st.st_mtim;
         return mine->tv_sec != n->when.tv_sec ? mine->tv_sec > n->when.tv_sec : mine->tv_nsec > n->when.tv_nsec;
     }
-    case F_ID: return compare(n, n->name[1] == 'u' ? file_owner(&e->st) : file_group(&e->st));
+    case F_ID: return compare(n, n->name[1] == 'u' ? e->st.st_uid : e->st.st_gid);
     case F_FSTYPE: return 0;
     case F_SAMEFILE: return (long long)e->st.st_ino == n->number;
     case F_PERM: {
-        unsigned have = modes_get(&e->st), want = (unsigned)n->number;
+        unsigned have = e->st.st_mode & 07777, want = (unsigned)n->number;
         return n->sign < 0 ? (have & want) == want : n->sign > 0 ? !want || have & want : have == want;
     }
     case F_USER:
-        return n->number == (long long)(n->name[1] == 'u' ? file_owner(&e->st) : file_group(&e->st));
+        return n->number == (long long)(n->name[1] == 'u' ? e->st.st_uid : e->st.st_gid);
     case F_LINKS: return compare(n, (long long)link_count(f->t, e->path, &e->st));
     case F_INUM: return compare(n, (long long)e->st.st_ino);
     case F_LNAME: {
@@ -161,7 +160,7 @@ int find_test(find_state *f, fnode *n, fentry *e) {
     case F_ACCESS: {                                     /* asks about what a link leads to */
         struct stat real;
         if (path_stat(e->path, &real) < 0) return 0;
-        return (modes_get(&real) & (n->name[1] == 'e' ? 0111u : n->name[1] == 'r' ? 0444u : 0222u)) != 0;
+        return user_may(&real, n->name[1] == 'e' ? 1 : n->name[1] == 'r' ? 4 : 2);
     }
     case F_TRUE: return 1;
     case F_FALSE: return 0;

@@ -2,7 +2,6 @@
 #include "deflate.h"
 #include "dates.h"
 #include "files.h"
-#include "../modes.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -137,7 +136,7 @@ static int gzip_file(tool *t, gzip_state *s, const char *path) {
     if (!to) return tool_fail_errno(t, 1, "%s", target);
     io_write(to, out.p, out.n);
     io_unref(to);
-    modes_set(target, modes_get(&st));
+    chmod(target, st.st_mode & 07777);
     struct timespec times[2] = {st.st_atim, st.st_mtim};
     utimensat(AT_FDCWD, target, times, 0);
     if (s->verbose)

@@ -2,7 +2,6 @@
  */
 #include "copying.h"
 #include "users.h"
-#include "../modes.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +38,7 @@ static int install_one(tool *t, const char *from, const char *to, void *context)
     if (s->verbose && !s->copy.backup && path_stat(from, &st) == 0 && path_lstat(to, &old) == 0) io_printf(t->out, "removed %s\n", tool_quote(t, to));
     s->copy.verbose = s->verbose;
     if (copy_path(t, from, to, &s->copy, 0)) return 1;
-    return modes_set(to, s->bits) < 0 ? tool_fail_errno(t, 1, "cannot change permissions of %s", tool_quote(t, to)) : 0;
+    return chmod(to, s->bits) < 0 ? tool_fail_errno(t, 1, "cannot change permissions of %s", tool_quote(t, to)) : 0;
 }
 
 int tool_install(tool *t, int argc, char **argv) {
@@ -67,7 +66,7 @@ int tool_install(tool *t, int argc, char **argv) {
     }
     if (o.index >= argc) { tool_fail(t, 1, "missing file operand"); return tool_usage(t, 1); }
     if (directories) {
-        for (int i = o.index; i < argc; i++) { if (make_directories(t, argv[i], s.verbose)) status = 1; else modes_set(argv[i], s.bits); }
+        for (int i = o.index; i < argc; i++) { if (make_directories(t, argv[i], s.verbose)) status = 1; else chmod(argv[i], s.bits); }
         return status;
     }
     if (leading) {

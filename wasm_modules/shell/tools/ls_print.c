@@ -3,7 +3,6 @@
 #include "files.h"
 #include "users.h"
 #include "../fifo.h"
-#include "../modes.h"
 #include "../utf8.h"
 #include <string.h>
 
@@ -17,13 +16,13 @@ static const char *suffix_of(const ls_state *s, const struct stat *st, int ok) {
     if (s->indicator == 'p') return "";
     if (S_ISLNK(st->st_mode)) return s->format == 'l' && s->indicator == 'F' ? "" : "@";
     if (fifo_is(st)) return "|";
-    return s->indicator == 'F' && S_ISREG(st->st_mode) && modes_get(st) & 0111 ? "*" : "";
+    return s->indicator == 'F' && S_ISREG(st->st_mode) && st->st_mode & 0111 ? "*" : "";
 }
 
 static const char *color_of(const struct stat *st) {
     if (S_ISDIR(st->st_mode)) return "01;34";
     if (S_ISLNK(st->st_mode)) return "01;36";
-    return S_ISREG(st->st_mode) && modes_get(st) & 0111 ? "01;32" : NULL;
+    return S_ISREG(st->st_mode) && st->st_mode & 0111 ? "01;32" : NULL;
 }
 
 /* The name as the style of quoting says. */
@@ -101,8 +100,8 @@ int ls_print_long(tool *t, const ls_state *s, ls_entry *v, size_t n) {
     for (size_t i = 0; i < n + s->beside_n; i++) {
         const ls_entry *e = i < n ? &v[i] : &s->beside[i - n];
         links = widest(links, tool_format(t, "%llu", link_count(t, e->path, &e->st)));
-        owner = widest(owner, s->numeric ? tool_format(t, "%u", file_owner(&e->st)) : user_name(t, file_owner(&e->st)));
-        group = widest(group, s->numeric ? tool_format(t, "%u", file_group(&e->st)) : group_name(t, file_group(&e->st)));
+        owner = widest(owner, s->numeric ? tool_format(t, "%u", e->st.st_uid) : user_name(t, e->st.st_uid));
+        group = widest(group, s->numeric ? tool_format(t, "%u", e->st.st_gid) : group_name(t, e->st.st_gid));
         size = widest(size, size_text(t, s, &e->st));
         inode = widest(inode, tool_format(t, "%llu", (unsigned long long)e->st.st_ino));
         blocks = widest(blocks, ls_blocks_text(t, s, file_blocks(&e->st)));
@@ -118,13 +117,13 @@ int ls_print_long(tool *t, const ls_state *s, ls_entry *v, size_t n) {
         buffer_printf(&b, "%s %*llu ", mode, (int)links, link_count(t, e->path, &e->st));
         if (!s->no_owner)
             buffer_printf(&b, s->numeric ? "%*s " : "%-*s ", (int)owner,
-                s->numeric ? tool_format(t, "%u", file_owner(&e->st)) : user_name(t, file_owner(&e->st)));
+                s->numeric ? tool_format(t, "%u", e->st.st_uid) : user_name(t, e->st.st_uid));
         if (!s->no_group)
             buffer_printf(&b, s->numeric ? "%*s " : "%-*s ", (int)group,
-                s->numeric ? tool_format(t, "%u", file_group(&e->st)) : group_name(t, file_group(&e->st)));
+                s->numeric ? tool_format(t, "%u", e->st.st_gid) : group_name(t, e->st.st_gid));
         if (s->author)
             buffer_printf(&b, s->numeric ? "%*s " : "%-*s ", (int)owner,
-                s->numeric ? tool_format(t, "%u", file_owner(&e->st)) : user_name(t, file_owner(&e->st)));
+                s->numeric ? tool_format(t, "%u", e->st.st_uid) : user_name(t, e->st.st_uid));
         buffer_printf(&b, "%*s ", (int)size, size_text(t, s, &e->st));
         put_time(t, s, &b, &e->st);
         buffer_putc(&b, ' ');

@@ -1,6 +1,5 @@
 /* mkdir.c - make and remove directories. */
 #include "files.h"
-#include "../modes.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,7 +39,7 @@ int tool_mkdir(tool *t, int argc, char **argv) {
         default: return 1;
     }
     unsigned bits = 0777;
-    if (mode && mode_apply(mode, &bits, 1, modes_umask_get()) < 0) return tool_fail(t, 1, "invalid mode %s", tool_cite(t, mode));
+    if (mode && mode_apply(mode, &bits, 1, umask_now()) < 0) return tool_fail(t, 1, "invalid mode %s", tool_cite(t, mode));
     if (o.index >= argc) { tool_fail(t, 1, "missing operand"); return tool_usage(t, 1); }
     for (int i = o.index; i < argc; i++) {
         struct stat st;
@@ -57,7 +56,7 @@ int tool_mkdir(tool *t, int argc, char **argv) {
             continue;
         }
         if (verbose) io_printf(t->out, "%s: created directory %s\n", t->name, tool_quote(t, argv[i]));
-        if (mode) modes_set(argv[i], bits);
+        if (mode) chmod(argv[i], bits);
     }
     return status;
 }

@@ -1,7 +1,6 @@
 /* rm.c - remove files and trees. Nothing is ever asked for: there is no terminal; -i and -I read the answer from standard input.
  */
 #include "files.h"
-#include "../modes.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,7 +21,7 @@ static int remove_path(tool *t, const char *path, const rm_state *s, int depth) 
         return tool_fail_errno(t, 1, "cannot remove %s", tool_quote(t, path));
     }
     if (!S_ISDIR(st.st_mode)) {
-        const char *guarded = !S_ISLNK(st.st_mode) && !(modes_get(&st) & 0222) ? "write-protected " : "";
+        const char *guarded = !S_ISLNK(st.st_mode) && !(st.st_mode & 0222) ? "write-protected " : "";
         const char *kind = S_ISLNK(st.st_mode) ? "symbolic link" : st.st_size ? "regular file" : "regular empty file";
         if (s->ask && !confirmed(t, tool_format(t, "remove %s%s", guarded, kind), path)) return 0;
         if (unlink(path) < 0) return tool_fail_errno(t, 1, "cannot remove %s", tool_quote(t, path));

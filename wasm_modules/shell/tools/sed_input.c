@@ -1,7 +1,6 @@
 /* sed_input.c - where sed's lines come from and go to: the files one after another, editing in place, the line read ahead. */
 #include "sed_run.h"
 #include "files.h"
-#include "../modes.h"
 #include "../utf8.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +30,7 @@ void sed_close_input(machine *m) {
     io_unref(m->edit.to);
     m->edit.to = NULL;
     m->edit.missing_newline = 0;
-    if (path_stat(m->name, &st) == 0) modes_set(m->temp, modes_get(&st));
+    if (path_stat(m->name, &st) == 0) chmod(m->temp, st.st_mode & 07777);
     if (m->s->suffix) {
         char *backup;
         if (strchr(m->s->suffix, '*')) {

@@ -4,7 +4,6 @@
 #include "files.h"
 #include "patterns.h"
 #include "users.h"
-#include "../modes.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -29,14 +28,14 @@ static void put_directive(tool *t, buffer *b, int c, const char *path, const str
         break;
     }
     case 's': buffer_printf(b, "%lld", (long long)st->st_size); break;
-    case 'a': buffer_printf(b, "%o", modes_get(st)); break;
+    case 'a': buffer_printf(b, "%o", st->st_mode & 07777); break;
     case 'A': mode_text(st, mode); buffer_puts(b, mode); break;
-    case 'f': buffer_printf(b, "%x", (unsigned)((st->st_mode & S_IFMT) | modes_get(st))); break;
+    case 'f': buffer_printf(b, "%x", (unsigned)st->st_mode); break;
     case 'F': buffer_puts(b, type_text(st)); break;
-    case 'u': buffer_printf(b, "%u", file_owner(st)); break;
-    case 'U': buffer_puts(b, user_name(t, file_owner(st))); break;
-    case 'g': buffer_printf(b, "%u", file_group(st)); break;
-    case 'G': buffer_puts(b, group_name(t, file_group(st))); break;
+    case 'u': buffer_printf(b, "%u", st->st_uid); break;
+    case 'U': buffer_puts(b, user_name(t, st->st_uid)); break;
+    case 'g': buffer_printf(b, "%u", st->st_gid); break;
+    case 'G': buffer_puts(b, group_name(t, st->st_gid)); break;
     case 'h': buffer_printf(b, "%llu", link_count(t, path, st)); break;
     case 'i': buffer_printf(b, "%llu", (unsigned long long)st->st_ino); break;
     case 'd': case 'D': buffer_printf(b, "%llu", (unsigned long long)st->st_dev); break;

@@ -4,7 +4,6 @@
 #include "buffer.h"
 #include "files.h"
 #include "../fifo.h"
-#include "../modes.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,9 +210,9 @@ int tool_mkfifo(tool *t, int argc, char **argv) {
     }
     if (i >= argc) { tool_fail(t, 1, "missing operand"); return tool_usage(t, 1); }
     unsigned bits = 0666;
-    if (mode && mode_apply(mode, &bits, 0, modes_umask_get()) < 0) return tool_fail(t, 1, "invalid mode");
+    if (mode && mode_apply(mode, &bits, 0, umask_now()) < 0) return tool_fail(t, 1, "invalid mode");
     for (; i < argc; i++)
-        if (fifo_make(argv[i]) == 0) { if (mode) modes_set(argv[i], bits); }
+        if (fifo_make(argv[i]) == 0) { if (mode) chmod(argv[i], bits); }
         else status = tool_fail(t, 1, "cannot create fifo %s: %s", tool_quote(t, argv[i]), strerror(errno));
     return status;
 }

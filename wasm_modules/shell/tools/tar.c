@@ -179,6 +179,7 @@ int tool_tar(tool *t, int argc, char **argv) {
         case O_OVERWRITE: s.keep = 0; break;
         case O_COPY_LINKS: s.copy_links = 1; break;
         case 'm': s.touch = 1; break;
+        case 'p': s.same_bits = 1; break;
         case 'b': s.record_bytes = (size_t)(atoi(o.arg) > 0 ? atoi(o.arg) : RECORD_BLOCKS) * TAR_BLOCK; break;
         case O_STRIP: s.strip = atoi(o.arg); break;
         case O_EXCLUDE: tar_option_at(&s, 'E', o.next - o.index, o.arg); break;

@@ -28,7 +28,8 @@ typedef struct {
     int copy_links;                   /* --hard-dereference: each name of a file with its content */
     int show_changed;                 /* list names as they would be extracted */
     size_t record_bytes;              /* the archive is filled up to a multiple */
-    struct dated_directory { struct dated_directory *next; const char *path; struct timespec time; } *dated;
+    struct late_directory { struct late_directory *next; const char *path; struct timespec time; unsigned bits; } *late;
+    int same_bits;
     const char *file, *dir, **exclude, *transform, *top;   /* top: everything is extracted below it */
     int exclude_n;
     const char *owner, *group, *set_mode;

@@ -5,7 +5,6 @@
  */
 #include "files.h"
 #include "tar.h"
-#include "../modes.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -81,7 +80,7 @@ static int compare_member(tar_state *s, const tar_member *m) {
         ssize_t n = readlink(path, target, sizeof target);
         return n != (ssize_t)strlen(m->link) || memcmp(target, m->link, (size_t)n) ? differs(s, m->name, "Symlink differs") : 0;
     }
-    if (modes_get(&st) != (unsigned)tar_get_octal(m->h->mode, 8)) changed = differs(s, m->name, "Mode differs");
+    if ((st.st_mode & 07777) != (unsigned)tar_get_octal(m->h->mode, 8)) changed = differs(s, m->name, "Mode differs");
     if (!is_file) return changed;
     if ((unsigned long long)st.st_mtim.tv_sec != tar_get_octal(m->h->mtime, 12))
         changed = differs(s, m->name, "Mod time differs");
@@ -97,11 +96,11 @@ static int compare_member(tar_state *s, const tar_member *m) {
     return changed;
 }
 
-/* A directory gets its time when everything below it is there. */
-static void date_later(tar_state *s, const char *path, struct timespec time) {
-    struct dated_directory *d = tool_alloc(s->t, sizeof *d);
-    *d = (struct dated_directory){.next = s->dated, .path = path, .time = time};
-    s->dated = d;
+/* A directory gets its permissions and its time when everything below it is there. */
+static void finish_later(tar_state *s, const char *path, unsigned bits, struct timespec time) {
+    struct late_directory *d = tool_alloc(s->t, sizeof *d);
+    *d = (struct late_directory){.next = s->late, .path = path, .bits = bits, .time = time};
+    s->late = d;
 }
 
 static int extract_member(
@@ -116,15 +115,15 @@ static int extract_member(
     if (s->to_stdout) return h->type == '0' || !h->type ? io_write(t->out, content, size) < 0 : 0;
     const char *place = s->top ? below_top(s, name) : name;
     char *path = s->dir ? path_join(t, s->dir, place) : tool_strdup(t, place);
-    unsigned bits = (unsigned)tar_get_octal(h->mode, 8);
+    unsigned bits = (unsigned)tar_get_octal(h->mode, 8) & 07777;
+    if (!s->same_bits) bits &= 0777 & ~umask_now();
     struct timespec times[2] = {{(time_t)tar_get_octal(h->mtime, 12), 0}, {(time_t)tar_get_octal(h->mtime, 12), 0}};
     struct stat st;
     path = path_strip(t, path);
     make_parents(t, path);
     if (h->type == '5') {
         if (mkdir(path, 0777) < 0 && errno != EEXIST) return tool_fail_errno(t, 2, "%s: Cannot mkdir", name);
-        modes_set(path, bits & ~modes_umask_get());
-        if (!s->touch) date_later(s, path, times[1]);
+        finish_later(s, path, bits, times[1]);
         return 0;
     }
     if (path_lstat(path, &st) == 0) {
@@ -146,7 +145,7 @@ static int extract_member(
     if (!to) return tool_fail_errno(t, 2, "%s: Cannot open", name);
     int failed = io_write(to, content, size);
     io_unref(to);
-    modes_set(path, bits & ~modes_umask_get());
+    chmod(path, bits);
     if (!s->touch) utimensat(AT_FDCWD, path, times, 0);
     return failed < 0 ? 2 : 0;
 }
@@ -172,8 +171,10 @@ int tar_read(tar_state *s) {
         if (r > status) status = r;
         if (io_failed(s->t->out)) return 2;
     }
-    for (const struct dated_directory *d = s->dated; d; d = d->next)
-        utimensat(AT_FDCWD, d->path, (struct timespec[]){d->time, d->time}, 0);
+    for (const struct late_directory *d = s->late; d; d = d->next) {
+        chmod(d->path, d->bits);
+        if (!s->touch) utimensat(AT_FDCWD, d->path, (struct timespec[]){d->time, d->time}, 0);
+    }
     if (more == -1) return tar_failed(s);
     if (more < 0) return 2;
     for (int i = 0, warned = 0; i < s->name_n; i++) {

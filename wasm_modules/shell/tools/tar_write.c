@@ -2,7 +2,6 @@
 #include "files.h"
 #include "tar.h"
 #include "users.h"
-#include "../modes.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -71,12 +70,12 @@ static int add_member(tar_state *s, const char *path, const char *name, const st
     if (strlen(target) > 100) put_long(s, 'K', target);
     memcpy(h.name, name, strlen(name) < 100 ? strlen(name) : 100);
     memcpy(h.link, target, strlen(target) < 100 ? strlen(target) : 100);
-    unsigned bits = modes_get(st);
+    unsigned bits = st->st_mode & 07777;
     if (s->set_mode) mode_apply(s->set_mode, &bits, is_dir, 0);
     tar_put_octal(h.mode, 8, bits);
     tar_put_octal(h.mtime, 12, (unsigned long long)(s->has_mtime ? s->mtime.tv_sec : st->st_mtim.tv_sec));
-    put_owner(s, h.uid, h.user, s->owner, file_owner(st), user_name(t, file_owner(st)));
-    put_owner(s, h.gid, h.group, s->group, file_group(st), group_name(t, file_group(st)));
+    put_owner(s, h.uid, h.user, s->owner, st->st_uid, user_name(t, st->st_uid));
+    put_owner(s, h.gid, h.group, s->group, st->st_gid, group_name(t, st->st_gid));
     h.type = is_dir ? '5' : is_link ? '2' : twin ? '1' : '0';
     buffer content = {.t = t};
     if (h.type == '0') {

@@ -7,7 +7,6 @@
 #include "files.h"
 #include "patterns.h"
 #include "users.h"
-#include "../modes.h"
 #include "../utf8.h"
 #include <fcntl.h>
 #include <stdlib.h>
@@ -152,11 +151,11 @@ static void put_details(tool *t, const tree_state *s, const branch *b, int json)
     if (s->modes) {
         mode_text(&b->st, mode);
         if (json) {
-            PUT("mode", "\"%04o\"", (unsigned)modes_get(&b->st) & 07777);
+            PUT("mode", "\"%04o\"", (unsigned)b->st.st_mode & 07777);
             PUT("prot", "\"%s\"", mode);
         } else SAY("%s", mode);
     }
-    const char *user = user_name(t, file_owner(&b->st)), *group = group_name(t, file_group(&b->st));
+    const char *user = user_name(t, b->st.st_uid), *group = group_name(t, b->st.st_gid);
     if (s->owner) { if (json) PUT("user", "\"%s\"", user); else SAY("%-8s", user); }
     if (s->group) { if (json) PUT("group", "\"%s\"", group); else SAY("%-8s", group); }
     if (s->sizes) {
@@ -199,7 +198,7 @@ static void put_name(tool *t, const tree_state *s, const branch *b, int root) {
     if (b->target) { io_puts(t->out, " -> "); put_text(t, s, b->target); }
     if (s->indicator)
         io_puts(t->out, is_place(b)                                            ? (b->path[strlen(b->path) - 1] == '/' ? "" : "/")
-                        : S_ISREG(b->st.st_mode) && modes_get(&b->st) & 0111 ? "*"
+                        : S_ISREG(b->st.st_mode) && b->st.st_mode & 0111 ? "*"
                                                                              : "");
     if (b->again) io_puts(t->out, "  [recursive, not followed]");
     if (b->unread) io_puts(t->out, "  [error opening dir]");

@@ -2,7 +2,6 @@
  * into: leading slashes and .. are left out of its name. */
 #include "zip.h"
 #include "files.h"
-#include "../modes.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -122,7 +121,7 @@ static int extract(unzip_state *s, const zip_entry *e) {
     if (!to) { io_printf(t->err, "error:  cannot create %s\n        %s\n", path, strerror(errno)); return 50; }
     io_write(to, out.p ? out.p : "", out.n);
     io_unref(to);
-    if (e->mode & 0777) modes_set(path, e->mode & 0777);
+    if (e->mode & 0777) chmod(path, e->mode & 0777);
     return 0;
 }
 

@@ -7,8 +7,6 @@
 
 unsigned user_id(void) { return geteuid(); }
 unsigned group_id(void) { return getegid(); }
-unsigned file_owner(const struct stat *st) { return st->st_uid; }
-unsigned file_group(const struct stat *st) { return st->st_gid; }
 
 const char *user_name(tool *t, unsigned id) {
     struct passwd *p = getpwuid(id);
@@ -22,8 +20,12 @@ const char *group_name(tool *t, unsigned id) {
 #else
 unsigned user_id(void) { return 1000; }
 unsigned group_id(void) { return 1000; }
-unsigned file_owner(const struct stat *st) { (void)st; return 1000; }
-unsigned file_group(const struct stat *st) { (void)st; return 1000; }
-const char *user_name(tool *t, unsigned id) { return id == 1000 ? "user" : tool_format(t, "%u", id); }
-const char *group_name(tool *t, unsigned id) { return id == 1000 ? "user" : tool_format(t, "%u", id); }
+const char *user_name(tool *t, unsigned id) { return id == 1000 ? "user" : id == 0 ? "root" : tool_format(t, "%u", id); }
+const char *group_name(tool *t, unsigned id) { return user_name(t, id); }
 #endif
+
+bool user_may(const struct stat *st, unsigned want)
+{
+    if (user_id() == 0) return want != 1 || st->st_mode & 0111;
+    return (st->st_mode >> (st->st_uid == user_id() ? 6 : st->st_gid == group_id() ? 3 : 0) & want) == want;
+}

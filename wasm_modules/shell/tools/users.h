@@ -8,6 +8,5 @@ unsigned user_id(void);
 unsigned group_id(void);
 const char *user_name(tool *t, unsigned id);       /* its number as text when it has no name */
 const char *group_name(tool *t, unsigned id);
-unsigned file_owner(const struct stat *st);
-unsigned file_group(const struct stat *st);
+bool user_may(const struct stat *st, unsigned want);   /* read (4), write (2), execute or search (1) */
 #endif

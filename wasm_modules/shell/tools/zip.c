@@ -4,7 +4,6 @@
 #include "deflate.h"
 #include "files.h"
 #include "hash.h"
-#include "../modes.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -71,7 +70,7 @@ static int add_path(zip_state *s, const char *path, int depth) {
     while (*name == '/' || !strncmp(name, "./", 2)) name += *name == '/' ? 1 : 2;
     char *shown = path_strip(t, s->junk ? path_last(name) : name);
     if (is_dir) shown = tool_format(t, "%s/", shown);
-    zip_entry e = {.name = shown, .mode = (unsigned)((st.st_mode & S_IFMT) | modes_get(&st)), .data = ""};
+    zip_entry e = {.name = shown, .mode = (unsigned)st.st_mode, .data = ""};
     int chosen = !zip_chosen(s->excludes, s->exclude_n, shown) && (!s->include_n || zip_chosen(s->includes, s->include_n, shown));
     dos_time(t, st.st_mtim, &e);
     chosen = chosen && !is_kept(s, &e);
