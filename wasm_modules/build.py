@@ -112,6 +112,11 @@ def _is_pinned(path: Path) -> bool:
     return True
 
 
+def plan_shared() -> tuple[Unit, ...]:
+    """What every guest in C has."""
+    return Unit(HEAP, HEAP_FLAGS), Unit(PERMISSIONS, SHELL_FLAGS, (PERMISSIONS_HEADER,))
+
+
 def plan_javascript() -> Plan:
     engine = fetch_engine()
     here = HERE / "javascript"
@@ -127,7 +132,7 @@ def plan_javascript() -> Plan:
 
     units = [ours(name) for name in javascript.SOURCES]
     units += [Unit(engine / name, (*javascript.TARGET_FLAGS, *javascript.ENGINE_FLAGS)) for name in javascript.ENGINE_SOURCES]
-    units += [Unit(HEAP, HEAP_FLAGS), Unit(PERMISSIONS, SHELL_FLAGS, (PERMISSIONS_HEADER,)), Unit(digests / "hash.c", SHELL_FLAGS, (hash_header,))]
+    units += [*plan_shared(), Unit(digests / "hash.c", SHELL_FLAGS, (hash_header,))]
     return Plan("javascript", tuple(units), (*javascript.TARGET_FLAGS, *javascript.LINK_FLAGS))
 
 
@@ -136,7 +141,7 @@ def plan_shell() -> Plan:
     flags = (*SHELL_FLAGS, *PERMITTED, "-I", str(here))
     sources = sorted(path for path in here.glob("**/*.c") if path.name != "main_native.c")
     headers = tuple(sorted([*here.glob("**/*.h"), *here.glob("**/*.def"), PERMISSIONS_HEADER]))
-    units = (*(Unit(source, flags, headers) for source in sources), Unit(HEAP, HEAP_FLAGS), Unit(PERMISSIONS, SHELL_FLAGS, (PERMISSIONS_HEADER,)))
+    units = (*(Unit(source, flags, headers) for source in sources), *plan_shared())
     return Plan("shell", units, (*SHELL_FLAGS[:3], *SHELL_LINK_FLAGS))
 
 

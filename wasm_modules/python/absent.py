@@ -87,7 +87,10 @@ def no_processes(*args, **kwargs):
 
 
 def no_pipes(*args, **kwargs):
-    raise OSError(errno.ENOTSUP, "a program here has no pipes: subprocess.run(…, input=…, capture_output=True) runs a command; else use io.BytesIO or a file")
+    raise OSError(
+        errno.ENOTSUP,
+        "there are no pipes here: give a command its input with subprocess.run(…, input=…), else use io.BytesIO or a file",
+    )
 
 
 def make_ssl():

@@ -93,7 +93,12 @@ def test_permissions_decide_what_the_user_may_do() -> None:
     vfs = Vfs()
     vfs.write_file("f", b"1")
     vfs.write_file("run.sh", b"", mode=0o755)
-    assert (vfs.stat("f").mode, vfs.stat("run.sh").mode, vfs.stat("").mode, vfs.stat("/tmp").mode) == (0o644, 0o755, 0o755, 0o1777)
+    assert (vfs.stat("f").mode, vfs.stat("run.sh").mode, vfs.stat("").mode, vfs.stat("/tmp").mode) == (
+        0o644,
+        0o755,
+        0o755,
+        0o1777,
+    )
     assert (vfs.stat("f").uid, vfs.stat("/dev").uid) == (1000, 0)
     vfs.chmod("f", 0o200)
     assert refused(vfs.read_file, "f") == "EACCES"
