@@ -114,9 +114,7 @@ def test_a_run_that_is_undone_leaves_modes_and_the_mask_as_they_were(box: hatchw
 
 def test_what_is_the_hosts_belongs_to_root(box: hatchway.Sandbox) -> None:
     box.files.write_file("rules", b"1", readonly=True)
-    said = sh(
-        box, "stat -c '%a %U' rules /etc/passwd /usr/bin/ls /tmp; test -w rules; echo $?; chmod 644 rules 2>&1; true"
-    )
+    said = sh(box, "stat -c '%a %U' rules /etc/passwd /usr/bin/ls /tmp; test -w rules; echo $?; chmod 644 rules 2>&1; true")
     assert said == (
         "444 root\n644 root\n755 root\n1777 user\n1\nchmod: changing permissions of ‘rules’: Operation not permitted\n"
     )
