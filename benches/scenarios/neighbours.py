@@ -3,13 +3,15 @@
 A victim asks for `1+1` a hundred times a second, alone and while another tenant floods the same gateway: with as many sleeping
 runs as it may have, with as many CPU loops, with hook programs whose wasm takes seconds to compile, with uploads of 8 MiB. A
 sample is the victim's p99 under the flood minus its p99 alone, taken right before it. The flood asks again at once whenever it is
-answered. Clients, gateway and workers share the machine's cores.
+answered, from a process of its own: the victim's client must not wait for the flood's. Every upload has another content. Clients,
+gateway and workers share the machine's cores.
 """
 
 from __future__ import annotations
 
 import contextlib
 import http.client
+import multiprocessing
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -82,29 +84,30 @@ class _FloodAsker(Asker):
 def _flood(gateway: Served, ask: Callable[[_FloodAsker, int], None], sessions: Sequence[str] = ()) -> Iterator[None]:
     """`ask` again and again, on as many connections as the tenant may have runs. At the end the sessions are deleted, which ends
     what runs in them."""
-    ended = threading.Event()
 
     def work(number: int) -> None:
         asker = _FloodAsker(gateway)
-        while not ended.is_set():
+        while True:
             with contextlib.suppress(http.client.HTTPException, OSError):
                 ask(asker, number)
-        asker.close()
 
-    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(_FLOOD)]
-    for thread in threads:
-        thread.start()
+    def flood() -> None:
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(_FLOOD)]
+        for thread in threads:
+            thread.start()
+
+    flooding = multiprocessing.get_context("fork").Process(target=flood, daemon=True)
+    flooding.start()
     time.sleep(_SETTLE_S)
     try:
         yield
     finally:
-        ended.set()
+        flooding.kill()
+        flooding.join()
         asker = _FloodAsker(gateway)
         for session in sessions:
             asker.ask("DELETE", session)
         asker.close()
-        for thread in threads:
-            thread.join()
 
 
 def _repeat_runs(gateway: Served, **run: object) -> contextlib.AbstractContextManager[None]:
@@ -126,8 +129,12 @@ def _uploads(gateway: Served) -> contextlib.AbstractContextManager[None]:
     asker = _FloodAsker(gateway)
     session = asker.session()
     asker.close()
-    body = {"content": "x" * _UPLOAD_BYTES}
-    return _flood(gateway, lambda one, number: one.ask("PUT", f"{session}/files/{number}.txt", body) and None, [session])
+    rest = b"x" * _UPLOAD_BYTES
+
+    def put(asker: _FloodAsker, number: int) -> None:
+        _put(asker, f"{session}/files/{number}.txt", b"%d" % time.monotonic_ns() + rest)
+
+    return _flood(gateway, put, [session])
 
 
 def _compilations(gateway: Served) -> contextlib.AbstractContextManager[None]:
@@ -139,15 +146,15 @@ def _compilations(gateway: Served) -> contextlib.AbstractContextManager[None]:
 
     def put(asker: _FloodAsker, number: int) -> None:
         _put(asker, f"/v1/hooks/programs/{number}.wasm", modules.pop() if modules else b"#")
+        time.sleep(_PACE_S)
 
     return _flood(gateway, put)
 
 
-def _put(asker: _FloodAsker, path: str, module: bytes) -> None:
+def _put(asker: _FloodAsker, path: str, data: bytes) -> None:
     asker._connect()
-    asker._http.request("PUT", path, module, {**asker._headers, "Content-Type": "application/octet-stream"})
+    asker._http.request("PUT", path, data, {**asker._headers, "Content-Type": "application/octet-stream"})
     asker._http.getresponse().read()
-    time.sleep(_PACE_S)
 
 
 def _slow_module(stamp: int) -> str:
