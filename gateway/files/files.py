@@ -10,7 +10,6 @@ Where the original erred: the root cannot be written; a directory that has entri
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 from collections.abc import AsyncIterator, Callable, Container, Iterable
@@ -25,10 +24,11 @@ from gateway.files.overlay import Layers
 from gateway.ids import uuid7
 from gateway.pools import run_large
 from gateway.records import NIL_UUID, FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
+from gateway.stores import text_search
 from gateway.stores.changes import Change, DeleteFile, Encoding, PutFile, detect_encoding, digest_of
 from gateway.stores.store import Store
 from gateway.stores.stored import StoredFile
-from gateway.stores.text_search import Searched, Searching
+from gateway.stores.text_search import Searched
 from sandbox.filesystem.errnos import VfsError
 from sandbox.filesystem.paths import StorePath, normalize_store_path
 from sandbox.workers.interface import FileChanges
@@ -180,15 +180,13 @@ class Files:
     ) -> Searched:
         """Lines of text files in which the pattern is found, sorted by path; with what the bounds left out. A file that is not
         `permitted` is as if it were not there: it uses up no bound and is not counted as skipped."""
-        searching = Searching(pattern, regex=regex)
         tree = await self._store.tree(tenant, session_id)
-        chosen = [file for file in tree if (path_pattern is None or path_pattern in file.path) and permitted(file.path)]
-        for group in searching.choose(chosen):
-            blobs = await self._store.blobs(tenant, [file.digest for file in group])
-            more = await asyncio.to_thread(searching.look, [(file.path, blobs.get(file.digest, b"")) for file in group])
-            if not more:
-                break
-        return searching.result()
+        asked = [file for file in tree if (path_pattern is None or path_pattern in file.path) and permitted(file.path)]
+        chosen, skipped = text_search.choose(asked)
+        blobs = await self._store.blobs(tenant, [file.digest for file in chosen])
+        texts = [(file.path, blobs.get(file.digest, b"")) for file in chosen]
+        found = await text_search.search(tenant, pattern, texts, regex=regex)
+        return Searched(found.matches, found.complete and not skipped, skipped)
 
     async def export_tar(
         self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = permit_all
@@ -218,27 +216,29 @@ class Files:
         key = normalize(path)
         base = "" if key == "/" else key
         limits, at = self._store.limits, self._clock_ms()
-        found = await asyncio.to_thread(
-            lambda: list(tar.unpack(archive, members_max=limits.session_files, bytes_max=limits.session_bytes))
-        )
-        changes: list[Change] = [
-            PutFile(
-                session_id=session_id,
-                path=_under(base, member.path),
-                id=uuid7(at),
-                at=at,
-                content=member.content,
-                kind=member.kind,  # type: ignore[arg-type]
-                encoding=detect_encoding(member.content),
-                readonly=member.readonly,
-                protect=True,
-                keep=member.kind == "directory",
-            )
-            for member in found
-        ]
-        for member in found:
-            require(_under(base, member.path), len(member.content))
-        await self._store.write(tenant, changes)
+        found = await tar.read(tenant, archive, members_max=limits.session_files, bytes_max=limits.session_bytes)
+        for entry in found:
+            require(_under(base, entry.path), entry.size)
+
+        def describe() -> list[Change]:
+            return [
+                PutFile(
+                    session_id=session_id,
+                    path=_under(base, entry.path),
+                    id=uuid7(at),
+                    at=at,
+                    content=entry.cut(archive),
+                    kind=entry.kind,
+                    encoding=entry.encoding,
+                    readonly=entry.readonly,
+                    protect=True,
+                    keep=entry.kind == "directory",
+                    digest=entry.digest,
+                )
+                for entry in found
+            ]
+
+        await self._store.write(tenant, await run_large(tenant, len(archive), describe))
         return len(found)
 
     async def _put(

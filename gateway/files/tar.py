@@ -1,10 +1,10 @@
 """Tar archives of a session's files: written as a stream, read with suspicion.
 
-Rules: THREAT[TM-STORE-TAR]: an archive is untrusted. It is read in one pass over bytes that are already capped, and refused
-whole at the first thing that is not a file, directory or symbolic link with a path inside: absolute paths and `..`, links that
-lead out, hard links, devices, sparse files, compressed archives, numbers that are negative or too large. Nothing in it is
-followed. What is written can be read again: a link to an absolute path inside is written as a relative one, and one that leads
-out is not written.
+Rules: THREAT[TM-STORE-TAR]: an archive is untrusted. It is read in a child (`gateway.children`) that says what is where in it, in
+one pass over bytes that are already capped, and refused whole at the first thing that is not a file, directory or symbolic link
+with a path inside: absolute paths and `..`, links that lead out, hard links, devices, sparse files, compressed archives, numbers
+that are negative or too large. Nothing in it is followed. What is written can be read again: a link to an absolute path inside is
+written as a relative one, and one that leads out is not written.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
+from gateway.children import Overrun, run_in_child
 from gateway.errors import BadRequest, TooLarge
+from gateway.stores.changes import Encoding, Kind, detect_encoding, digest_of
 from sandbox.filesystem.errnos import VfsError
 from sandbox.filesystem.paths import DEPTH_MAX, NAME_BYTES_MAX, PATH_BYTES_MAX, WORKSPACE, normalize_store_path
 
@@ -27,13 +31,31 @@ _LONG_NAME, _LONG_LINK, _EXTENDED, _GLOBAL = b"L", b"K", b"x", b"g"
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """`path` is as a store spells it; `content` is a file's bytes or a link's target."""
+    """`path` is as a store spells it; `content` is a file's bytes or a link's target. `start` is where a file's bytes are in the
+    archive it was read from."""
 
     path: str
     kind: str
     content: bytes
     readonly: bool = False
     modified_ms: int = 0
+    start: int = 0
+
+
+class Entry(msgspec.Struct, frozen=True, array_like=True):
+    """A member without a file's bytes, which are in the archive, and what the store wants to know of them."""
+
+    path: str
+    kind: Kind
+    readonly: bool
+    target: bytes
+    start: int
+    size: int
+    encoding: Encoding
+    digest: str
+
+    def cut(self, archive: bytes) -> bytes:
+        return archive[self.start : self.start + self.size] if self.kind == "file" else self.target
 
 
 def pack(member: Member) -> bytes:
@@ -69,6 +91,31 @@ def carry_link(path: str, target: bytes, base: str = "") -> bytes | None:
     return None if _leads_out(path, text) else text.encode()
 
 
+async def read(tenant: str, archive: bytes, *, members_max: int, bytes_max: int) -> list[Entry]:
+    """What is in an archive. Waits for a child."""
+    try:
+        return await run_in_child(tenant, list_entries, archive, members_max, bytes_max)
+    except Overrun:
+        raise _bad("it takes too long to read") from None
+
+
+def list_entries(archive: bytes, members_max: int, bytes_max: int) -> list[Entry]:
+    """In the child."""
+    return [
+        Entry(
+            member.path,
+            member.kind,  # type: ignore[arg-type]
+            member.readonly,
+            b"" if member.kind == "file" else member.content,
+            member.start,
+            len(member.content),
+            detect_encoding(member.content),
+            digest_of(member.content),
+        )
+        for member in unpack(archive, members_max=members_max, bytes_max=bytes_max)
+    ]
+
+
 def unpack(data: bytes, *, members_max: int, bytes_max: int) -> Iterator[Member]:
     if len(data) > bytes_max + (members_max + 2) * 4 * BLOCK:
         raise TooLarge("ARCHIVE_TOO_LARGE", f"the archive has {len(data)} bytes")
@@ -82,7 +129,8 @@ def unpack(data: bytes, *, members_max: int, bytes_max: int) -> Iterator[Member]
         kind, size = header[156:157], _number(header[124:136])
         if kind in (_FILE, _FILES_OLD) and "size" in extended:
             size = _decimal(extended["size"])
-        body = data[place + BLOCK : place + BLOCK + size]
+        start = place + BLOCK
+        body = data[start : start + size]
         if size > bytes_max or len(body) != size:
             raise _bad("it is cut off, or a size in it is wrong")
         place += BLOCK + size + -size % BLOCK
@@ -93,14 +141,14 @@ def unpack(data: bytes, *, members_max: int, bytes_max: int) -> Iterator[Member]
         count, total = count + 1, total + size
         if count > members_max or total > bytes_max:
             raise TooLarge("ARCHIVE_TOO_LARGE", f"the archive has more than {members_max} entries or {bytes_max} bytes")
-        member = _member(header, kind, body, extended)
+        member = _member(header, kind, body, extended, start)
         extended = {}
         if member is not None:
             yield member
     raise _bad("it is cut off, or it is not a tar archive")
 
 
-def _member(header: bytes, kind: bytes, body: bytes, extended: dict[str, str]) -> Member | None:
+def _member(header: bytes, kind: bytes, body: bytes, extended: dict[str, str], start: int) -> Member | None:
     prefix = _text(header[345:500]) if header[257:263] == b"ustar\0" else ""
     name = extended.get("path") or (f"{prefix}/" if prefix else "") + _text(header[:100])
     path = _inside(name)
@@ -117,7 +165,7 @@ def _member(header: bytes, kind: bytes, body: bytes, extended: dict[str, str]) -
             raise _bad(f"the link {path[:100]!r} leads out of it")
         return Member(path, "symlink", target.encode("utf-8"), modified_ms=modified_ms)
     if kind in (_FILE, _FILES_OLD) and not any(key.startswith("GNU.sparse") for key in extended):
-        return Member(path, "file", body, readonly=not _number(header[100:108]) & 0o200, modified_ms=modified_ms)
+        return Member(path, "file", body, not _number(header[100:108]) & 0o200, modified_ms, start)
     raise _bad(f"{name[:100]!r} is neither a file, a directory nor a symbolic link")
 
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.errors import BadRequest, missing
-from gateway.pools import tenant_data
 from gateway.records import Session, Snapshot
 from gateway.sessions.live import Live
 from gateway.sessions.persistence import Seals
@@ -24,9 +23,9 @@ from gateway.stores.store import Store
 from gateway.stores.stored import StoredFile
 from gateway.stores.tables import KEPT
 from sandbox.capabilities.registry import Capability, stand_in
-from sandbox.snapshots.snapshot_format import capability_digests, check_capabilities, read_manifest
+from sandbox.snapshots.snapshot_format import capability_digests, check_capabilities
 from sandbox.wire import Diagnostic, Severity
-from sandbox.workers.interface import Opening, Worker
+from sandbox.workers.interface import Opening, Worker, Workers
 
 KEPT_MAX: Final = 256
 """Snapshots whose capabilities are remembered."""
@@ -126,13 +125,14 @@ class SessionOpener:
     def origin(self, snapshot: Snapshot) -> Origin:
         return Origin(snapshot, self._store, self._seals)
 
-    async def check(self, origin: Origin, tools: Sequence[Capability], *, strict: bool = False) -> None:
-        """Raises `RequestError` if not everything it was taken with can be called here; with `strict` also if there is more."""
+    async def check(self, origin: Origin, workers: Workers, tools: Sequence[Capability], *, strict: bool = False) -> None:
+        """Raises `RequestError` if not everything it was taken with can be called here; with `strict` also if there is more.
+        THREAT[TM-SNAP-BOMB]: what it was taken with is read by its tenant's worker."""
         key = (origin.snapshot.tenant, origin.snapshot.id)
         taken = self._taken_with.get(key)
         if taken is None:
             (pack,) = await origin.load_packs()
-            taken = (await tenant_data.run(origin.snapshot.tenant, read_manifest, pack)).capabilities
+            taken = await (await workers.of(origin.snapshot.tenant)).read_capabilities(pack)
             while len(self._taken_with) >= KEPT_MAX:
                 del self._taken_with[next(iter(self._taken_with))]
             self._taken_with[key] = taken

@@ -154,7 +154,10 @@ class Sessions:
         record, gate, rule = await self._draft(principal, msgspec.structs.replace(asked, language=found.language))
         age_ms = max(0, self._clock_ms() - found.created_at)
         gate.require("snapshot.restore", {"bytes": found.size_bytes, "age": age_ms})
-        await self._opener.check(origin, self._tools(), strict=strict)
+        try:
+            await self._opener.check(origin, self._workers, self._tools(), strict=strict)
+        except WorkerLost as lost:
+            raise Unavailable("WORKER_LOST", str(lost), "try again") from None
         await self._put_new(principal, record, rule)
         return record
 

@@ -3,7 +3,8 @@
 Rules: THREAT[TM-STORE-GREP]: patterns are substrings or RE2 (no backtracking, bounded memory), at most PATTERN_BYTES_MAX long;
 files over FILE_BYTES_MAX are skipped, a search reads at most TOTAL_BYTES_MAX and answers at most MATCHES_MAX lines, each cut
 to LINE_CHARS_MAX. RE2's time grows with pattern times text, so programs are small, text is given to it in windows, and a
-search that took TIME_MAX_S ends. A match never spans lines. Only files whose encoding is text are looked at.
+search that took TIME_MAX_S ends. A match never spans lines. Only files whose encoding is text are looked at. All of that happens
+in a child (`gateway.children`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, Final
 import msgspec
 import re2  # type: ignore[import-untyped,unused-ignore]
 
+from gateway.children import Overrun, run_in_child
 from gateway.errors import BadRequest
 from gateway.records import GrepMatch
 from gateway.stores.stored import StoredFile
@@ -28,8 +30,6 @@ PROGRAM_MAX: Final = 4000
 WINDOW_BYTES: Final = 32 << 10
 TIME_MAX_S: Final = 1.0
 _REGEX_MEMORY_BYTES: Final = 8 << 20
-_GROUP_BYTES: Final = 1 << 20
-_GROUP_FILES: Final = 500
 
 
 class Searched(msgspec.Struct, frozen=True):
@@ -40,54 +40,59 @@ class Searched(msgspec.Struct, frozen=True):
     skipped: int
 
 
-class Searching:
+def choose(files: Iterable[StoredFile]) -> tuple[list[StoredFile], int]:
+    """The files that are looked at, and how many are too large or come after the last byte."""
+    chosen: list[StoredFile] = []
+    total = skipped = 0
+    for file in files:
+        if file.kind != "file" or file.encoding != "text":
+            continue
+        if file.content_bytes > FILE_BYTES_MAX or total + file.content_bytes > TOTAL_BYTES_MAX:
+            skipped += 1
+            continue
+        chosen.append(file)
+        total += file.content_bytes
+    return chosen, skipped
+
+
+async def search(tenant: str, pattern: str, files: list[tuple[str, bytes]], *, regex: bool) -> Searched:
+    """Lines of texts that match. Waits for a child."""
+    try:
+        pattern.encode()
+        return await run_in_child(tenant, look, pattern, regex, files)
+    except UnicodeEncodeError:
+        raise BadRequest("INVALID_PATTERN", "the pattern is not valid text") from None
+    except Overrun:
+        raise BadRequest("PATTERN_TOO_COMPLEX", "the search takes too long", "search for something simpler") from None
+
+
+def look(pattern: str, regex: bool, files: list[tuple[str, bytes]]) -> Searched:
+    """In the child."""
+    return _Searching(pattern, regex=regex).look(files)
+
+
+class _Searching:
     def __init__(self, pattern: str, *, regex: bool) -> None:
-        try:
-            needle = pattern.encode("utf-8")
-        except UnicodeEncodeError:
-            raise BadRequest("INVALID_PATTERN", "the pattern is not valid text") from None
+        needle = pattern.encode()
         if len(needle) > PATTERN_BYTES_MAX:
             raise BadRequest("PATTERN_TOO_LONG", f"a pattern has at most {PATTERN_BYTES_MAX} bytes")
         self._needle = needle
         self._regex = _compile(pattern) if regex else None
-        self._matches: list[GrepMatch] = []
-        self._skipped = 0
-        self._full = False
-        self._left_s = TIME_MAX_S
-        self._ends = 0.0
+        self._is_full = False
+        self._ends = time.monotonic() + TIME_MAX_S
 
-    def choose(self, files: Iterable[StoredFile]) -> Iterator[list[StoredFile]]:
-        """The files worth looking at, in groups that fit into memory."""
-        group: list[StoredFile] = []
-        held = total = 0
-        for file in files:
-            if file.kind != "file" or file.encoding != "text":
-                continue
-            if file.content_bytes > FILE_BYTES_MAX or total + file.content_bytes > TOTAL_BYTES_MAX:
-                self._skipped += 1
-                continue
-            group.append(file)
-            held, total = held + file.content_bytes, total + file.content_bytes
-            if held >= _GROUP_BYTES or len(group) >= _GROUP_FILES:
-                yield group
-                group, held = [], 0
-        if group:
-            yield group
-
-    def look(self, files: Iterable[tuple[str, bytes]]) -> bool:
-        """Search some files; False when there are matches enough, or the time is over."""
-        self._ends = time.monotonic() + self._left_s
+    def look(self, files: Iterable[tuple[str, bytes]]) -> Searched:
+        """What is found until there are matches enough, or the time is over."""
+        matches: list[GrepMatch] = []
         for path, content in files:
             for number, line in self._lines(content):
-                if len(self._matches) == MATCHES_MAX:
-                    self._full = True
-                    return False
+                if len(matches) == MATCHES_MAX:
+                    return Searched(matches, complete=False, skipped=0)
                 text = line.decode("utf-8", "replace")[:LINE_CHARS_MAX]
-                self._matches.append(GrepMatch(path=path, line_number=number, line=text))
-            if self._full:
-                return False
-        self._left_s = self._ends - time.monotonic()
-        return True
+                matches.append(GrepMatch(path=path, line_number=number, line=text))
+            if self._is_full:
+                break
+        return Searched(matches, complete=not self._is_full, skipped=0)
 
     def _lines(self, content: bytes) -> Iterator[tuple[int, bytes]]:
         """Lines with a match, found by jumping from match to match."""
@@ -110,7 +115,7 @@ class Searching:
             return content.find(self._needle, place) if b"\n" not in self._needle else -1
         while place < len(content):
             if time.monotonic() > self._ends:
-                self._full = True
+                self._is_full = True
                 return -1
             end = _window(content, place)
             found = self._regex.search(content, place, end)
@@ -118,9 +123,6 @@ class Searching:
                 return int(found.start())
             place = end
         return -1
-
-    def result(self) -> Searched:
-        return Searched(self._matches, not (self._full or self._skipped), self._skipped)
 
 
 def _window(content: bytes, place: int) -> int:

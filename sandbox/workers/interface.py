@@ -219,6 +219,10 @@ class Worker(Protocol):
         """Look at a whole pack: every page and file in it is what its digest says."""
         ...
 
+    async def read_capabilities(self, pack: bytes) -> dict[str, str]:
+        """What could be called where a whole pack was taken: the digest of each declaration."""
+        ...
+
     async def describe(self, snapshot_id: str, pack: bytes) -> None:
         """Look at a whole pack, and remember for `compare` what a comparison needs of it."""
 

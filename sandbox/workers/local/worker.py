@@ -26,7 +26,7 @@ from sandbox.sessions.session import Session, check_session_id
 from sandbox.snapshots import diff
 from sandbox.snapshots.diff import Description, Difference
 from sandbox.snapshots.rerun import raise_refusal
-from sandbox.snapshots.snapshot_format import Origin, capability_digests
+from sandbox.snapshots.snapshot_format import Origin, capability_digests, read_manifest
 from sandbox.wire import RunRequest, RunResult, RunStatus
 from sandbox.workers.interface import (
     Aside,
@@ -338,6 +338,10 @@ class LocalWorker:
     async def verify(self, pack: bytes) -> Facts:
         async with self._inspecting:
             return await self._compute(lambda: self._heaps.verify(pack))
+
+    async def read_capabilities(self, pack: bytes) -> dict[str, str]:
+        async with self._inspecting:
+            return (await self._compute(lambda: read_manifest(pack))).capabilities
 
     async def describe(self, snapshot_id: str, pack: bytes) -> None:
         cancel = SlotCancel(self._slots)

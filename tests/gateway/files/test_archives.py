@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from gateway.children import Overrun
 from gateway.errors import BadRequest, GatewayError, TooLarge
+from gateway.files import tar as tar_module
 from gateway.files.files import Files, normalize
 from gateway.files.tar import unpack
 from gateway.records import InitialFile
@@ -45,6 +47,28 @@ def test_a_tree_survives_export_and_import() -> None:
             if one.path.startswith("/copy/")
         }
         assert old == new
+
+    with_files(scenario)
+
+
+def test_tm_store_tar_is_read_in_a_child_and_one_that_overruns_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no(*_: Any, **__: Any) -> None:
+        raise AssertionError("it is read in this process")
+
+    async def overrun(*_: Any) -> None:
+        raise Overrun
+
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        await files.write_bytes(T1, S1, "/d/large", bytes(range(256)) * 1000)
+        archive = b"".join([part async for part in files.export_tar(T1, S1, "/d")])
+        monkeypatch.setattr(tar_module, "unpack", no)
+        with monkeypatch.context() as slow:
+            slow.setattr(tar_module, "run_in_child", overrun)
+            with pytest.raises(BadRequest, match="too long"):
+                await files.import_tar(T1, S1, archive, "/copy")
+        assert await files.import_tar(T1, S1, archive, "/copy") == 1
+        found = await files.read_bytes(T1, S1, "/copy/large")
+        assert found is not None and found[1] == bytes(range(256)) * 1000
 
     with_files(scenario)
 

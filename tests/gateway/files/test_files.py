@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
+from gateway.children import Overrun
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge
 from gateway.files.contract_filesystem import InMemorySessionFileSystemFactory
 from gateway.files.files import Files, normalize
@@ -309,6 +311,29 @@ def test_tm_store_grep_is_bounded_in_pattern_files_bytes_and_matches() -> None:
         assert [one.line_number for one in await files.grep(T1, S1, "needl.$", "/end", regex=True)] == [2]
         catastrophic = await files.search(T1, S1, "(x+x+)+y", regex=True)
         assert catastrophic.matches == []
+
+    with_files(scenario)
+
+
+def test_tm_store_grep_takes_place_in_a_child_and_one_that_overruns_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no(*_: Any, **__: Any) -> None:
+        raise AssertionError("it is searched in this process")
+
+    async def overrun(*_: Any) -> None:
+        raise Overrun
+
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        await files.write(T1, S1, "/a", "needle\n" * 1000)
+        monkeypatch.setattr(text_search, "_compile", no)
+        assert len(await files.grep(T1, S1, "n.*e$", regex=True)) == 1000
+        with monkeypatch.context() as slow:
+            slow.setattr(text_search, "run_in_child", overrun)
+            with pytest.raises(BadRequest, match="too long") as refused:
+                await files.grep(T1, S1, "n", regex=True)
+        assert refused.value.code == "PATTERN_TOO_COMPLEX"
+        assert len(await files.grep(T1, S1, "needle")) == 1000
 
     with_files(scenario)
 

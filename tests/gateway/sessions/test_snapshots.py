@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from gateway.clock import now_ms
-from gateway.errors import Conflict, Forbidden, GatewayError
+from gateway.errors import Conflict, Forbidden, GatewayError, Unavailable
 from gateway.lifecycle.crash_recovery import settle_forks
 from gateway.sessions.sessions import CreateSession
 from gateway.stores.changes import PutSession
@@ -23,6 +23,7 @@ from sandbox.encoding.sealing import Keys
 from sandbox.errors import RequestError
 from sandbox.snapshots.snapshot_format import capability_digests
 from sandbox.wire import DEFAULT_LIMITS, Language
+from sandbox.workers.interface import WorkerLost
 from sandbox.workers.local import worker
 from tests.gateway.house import ANN, EVE, housed, new, run, value
 
@@ -299,6 +300,33 @@ def test_a_snapshot_is_restored_only_where_there_is_what_it_was_taken_with(here:
             if not strict:
                 with pytest.raises(RequestError, match=refused):
                     await new(house, template="warm")
+
+    asyncio.run(main())
+
+
+def test_tm_snap_bomb_what_a_template_was_taken_with_is_read_by_a_worker_and_costs_no_more_than_that() -> None:
+    async def main() -> None:
+        async with housed(functions=ONE) as house:
+            session = await new(house)
+            saved = await house.snapshots.take(ANN, session, "warm", template=True)
+            ours = await house.service.workers.of(ANN.tenant)
+            read, asked = ours.read_capabilities, list[int]()
+
+            async def lose(pack: bytes) -> dict[str, str]:
+                raise WorkerLost("it was killed")
+
+            async def count(pack: bytes) -> dict[str, str]:
+                asked.append(len(pack))
+                return await read(pack)
+
+            ours.read_capabilities = lose  # type: ignore[method-assign]
+            with pytest.raises(Unavailable) as lost:
+                await new(house, id="again", template="warm")
+            assert lost.value.code == "WORKER_LOST" and await house.store.session("acme", "again") is None
+            ours.read_capabilities = count  # type: ignore[method-assign]
+            await new(house, template="warm")
+            await house.snapshots.restore(ANN, saved.id)
+            assert len(asked) == 1, "it is remembered"
 
     asyncio.run(main())
 
