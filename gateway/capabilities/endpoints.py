@@ -1,12 +1,12 @@
 """HTTP endpoints of the operator's configuration as capabilities.
 
 How arguments become a request: `{name}` in the URL's path or query takes the argument of that name, percent-encoded whole, so
-that a value can never be more than one segment. What is left goes into the query (GET, HEAD, DELETE) or into a JSON body.
-Headers may refer to secrets (`"Authorization": "Bearer ${secret:API_KEY}"`). A JSON answer becomes its value, any other its
-text; a status of 400 or more is a TOOL_ERROR with the status and the beginning of the answer.
+that a value can never be more than one segment. What is left goes into the query (GET, HEAD, DELETE) or into a JSON body. Headers
+may refer to secrets (`"Authorization": "Bearer ${secret:API_KEY}"`). A JSON answer becomes its value, any other its text; a
+status of 400 or more is a TOOL_ERROR with the status and the beginning of the answer.
 
-Rules: host and port are fixed by the declaration: no placeholder stands before the path. Requests leave through the guarded
-client only, and the policy decides about each. Redirects are not followed.
+Rules: no placeholder stands before the path. Requests leave through the guarded client only, and the policy decides about each.
+Redirects are not followed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How MCP servers are reached: over pipes to a process, or over HTTP through the guarded client.
 
-Purpose: `connect_to` gives what a `ServerSource` opens its connection with. For HTTP, the MCP package brings a client of its own;
-`_Guarded` puts ours under it, so that every request it makes is one of `gateway.egress`. For pipes we read ourselves: the
-package's client has no bound on a line.
+Purpose: `connect_to` gives what a `ServerSource` opens its connection with. For HTTP, `_Guarded` puts our client under the MCP
+package's, so that every request it makes is one of `gateway.egress`. For pipes we read ourselves: the package's client has no
+bound on a line.
 
 Rules: no redirect leaves the server. An event stream may last an hour and bring `STREAM_BYTES_MAX`; then it ends, and the session
 with it. Over pipes there is one JSON message per line, at most `LINE_BYTES_MAX` long; a longer one, or output that is no message

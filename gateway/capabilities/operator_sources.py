@@ -9,8 +9,7 @@
     command = ["notes-mcp"]
 
 Rules: declaring is not permitting: every call is decided by the policy of its session, connections and secrets by
-`gateway.capabilities.policy_gates`. A mistake in the file is a `ConfigurationError`. The service does not wait for servers: each
-is connected to in the background, and tried again while it cannot be reached.
+`gateway.capabilities.policy_gates`. A mistake in the file is a `ConfigurationError`.
 """
 
 from __future__ import annotations
@@ -85,12 +84,9 @@ async def equip(
 def list_states(catalogue: Catalogue, servers: Sequence[ServerSource]) -> dict[str, ServerState]:
     """The state of each server, by its name."""
     hidden = catalogue.hidden()
-    return {source.spec.name: replace(source.state, hidden=len(hidden.get(_source_name(source), ()))) for source in servers}
-
-
-def _source_name(server: ServerSource) -> str:
-    """What the catalogue calls it."""
-    return f"server {server.spec.name}"
+    return {
+        server.spec.name: replace(server.state, hidden=len(hidden.get(f"server {server.spec.name}", ()))) for server in servers
+    }
 
 
 async def _connect(
@@ -104,5 +100,5 @@ async def _connect(
             raise RequestError("INVALID_ARGUMENT", f"the server {name!r} is declared twice")
     sources = [ServerSource(spec, connect_to(spec, egress, secrets)) for spec in servers]
     for source in sources:
-        await catalogue.add(_source_name(source), source)
+        await catalogue.add(f"server {source.spec.name}", source)
     return sources

@@ -3,8 +3,6 @@
 Rules: THREAT[TM-CAP-SCHEMA]: a schema of a few kilobytes can take minutes and gigabytes to compile, with the interpreter's lock
 held. One that takes more than a moment of CPU, or more memory than a child has, is refused; so is all that comes when the time
 for one server is over. Schemas of the operator's own file are not tried.
-
-Does not know: servers, tools.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The session's files for capabilities: what `read_text`, `write_text` and `list_dir` see.
 
 Rules: they see what API clients see: the stored files, as the last finished run left them, and what this run wrote through
-`write_text`. That is stored together with the run, and programs find it from their next run on. So nothing reaches into a running
-guest's memory behind its back, and a run that is replayed finds the world as it was. Every access is decided as `fs.read` or
-`fs.write` as well.
+`write_text`, which is stored together with the run. So nothing reaches into a running guest's memory behind its back, and a run
+that is replayed finds the world as it was. Every access is decided as `fs.read` or `fs.write` as well.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ class SessionFiles:
         self._files = files
 
     async def read(self, caller: Caller, path: str, max_bytes: int) -> bytes:
-        key = _permitted(caller, "fs.read", path)
+        key = _require(caller, "fs.read", path)
         for changes in reversed(caller.context.left):
-            for one in changes.written:
-                if one.path == key:
-                    return bytes(one.data)
-        found = await self._files.read_bytes(caller.tenant, caller.session_id, key, _permitting(caller))
+            for file in changes.written:
+                if file.path == key:
+                    return bytes(file.data)
+        found = await self._files.read_bytes(caller.tenant, caller.session_id, key, _make_filter(caller))
         if found is None:
             raise ToolError("NOT_FOUND", f"there is no file {path[:200]!r}")
         if len(found[1]) > max_bytes:
@@ -38,7 +37,7 @@ class SessionFiles:
         return found[1]
 
     async def write(self, caller: Caller, path: str, data: bytes) -> None:
-        key = _permitted(caller, "fs.write", path, bytes=len(data))
+        key = _require(caller, "fs.write", path, bytes=len(data))
         stat = await self._files.stat(caller.tenant, caller.session_id, key)
         if key == "/" or (stat is not None and (stat.is_readonly or stat.is_directory)):
             raise ToolError("PERMISSION_DENIED", f"{path[:200]!r} cannot be written")
@@ -48,22 +47,22 @@ class SessionFiles:
         caller.context.left.append(FileChanges(written=[FileEntry(path=key, data=data)]))
 
     async def names(self, caller: Caller, path: str) -> list[str]:
-        key = _permitted(caller, "fs.read", path)
-        permitted = _permitting(caller)
+        key = _require(caller, "fs.read", path)
+        permitted = _make_filter(caller)
         listed = await self._files.list(caller.tenant, caller.session_id, key)
-        found = {one.name for one in listed if permitted(one.path)}
+        found = {file.name for file in listed if permitted(file.path)}
         above = key.rstrip("/") + "/"
         for changes in caller.context.left:
-            found |= {one.path.removeprefix(above).split("/")[0] for one in changes.written if one.path.startswith(above)}
+            found |= {file.path.removeprefix(above).split("/")[0] for file in changes.written if file.path.startswith(above)}
         return sorted(found)
 
 
-def _permitting(caller: Caller) -> Permitted:
+def _make_filter(caller: Caller) -> Permitted:
     """For what a link leads to, and what a directory holds."""
     return lambda key: caller.context.gate.permits("fs.read", {"path": workspace_path(StorePath(key))})
 
 
-def _permitted(caller: Caller, event: str, path: str, **more: Any) -> str:
+def _require(caller: Caller, event: str, path: str, **more: Any) -> str:
     """The path as the store has it, if the policy lets this caller at it."""
     if path != _ROOT and not path.startswith(_ROOT + "/"):
         raise ToolError("PERMISSION_DENIED", f"{path[:200]!r} is not under {_ROOT}")

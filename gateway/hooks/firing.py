@@ -1,10 +1,10 @@
 """Firing: the whole way of an event through its hooks, in one function.
 
-Rules: hooks run one after another, in the order given; each sees what the ones before it rewrote, and so does its matcher.
-The first block wins and ends the firing; rewrites made before it stay. A hook that fails is decided by its own `on_error`,
-visibly: every outcome is returned, for the audit. THREAT[TM-HOOK-007]: after every rewrite of something that will be done,
-the policy is asked again (`recheck`); a check that fails has refused. Files that hooks wrote are in `changes` if the hook
-succeeded; the caller applies them. Does not know: where sessions live, what a policy is.
+Rules: hooks run one after another, in the order given; each sees what the ones before it rewrote, and so does its matcher. The
+first block wins and ends the firing; rewrites made before it stay. A hook that fails is decided by its own `on_error`, visibly:
+every outcome is returned, for the audit. THREAT[TM-HOOK-007]: after every rewrite of something that will be done, the policy is
+asked again (`recheck`); a check that fails has refused. Files that hooks wrote are in `changes` if the hook succeeded; the caller
+applies them.
 """
 
 from __future__ import annotations
@@ -75,21 +75,15 @@ class Fired(msgspec.Struct, frozen=True, kw_only=True):
 
 def warnings(fired: Fired) -> list[Diagnostic]:
     """What the caller is told of hooks: what they say to people, and which of them failed and are set to warn."""
-    said = [
-        Diagnostic(severity=Severity.INFO, code="HOOK_MESSAGE", message=message, hint=f"said by the hook {one.hook_id}")
-        for one in fired.outcomes
-        if (message := one.user_message)
-    ]
-    return said + [
-        Diagnostic(
-            severity=Severity.WARNING,
-            code="HOOK_FAILED",
-            message=f"the hook {one.hook_id} failed: {one.reason}",
-            hint="it went on without it, because the hook's on_error is warn",
-        )
-        for one in fired.outcomes
-        if one.effect == "warned" and one.on_error == "warn"
-    ]
+    said, failed = [], []
+    for outcome in fired.outcomes:
+        hook = f"the hook {outcome.hook_id}"
+        if text := outcome.user_message:
+            said.append(Diagnostic(severity=Severity.INFO, code="HOOK_MESSAGE", message=text, hint=f"said by {hook}"))
+        if outcome.effect == "warned" and outcome.on_error == "warn":
+            text, hint = f"{hook} failed: {outcome.reason}", "it went on without it, because the hook's on_error is warn"
+            failed.append(Diagnostic(severity=Severity.WARNING, code="HOOK_FAILED", message=text, hint=hint))
+    return said + failed
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -157,13 +151,13 @@ def judge(spec: UserHookSpec, event: HookEvent, data: Mapping[str, Any], ran: Ra
         except BadPatch as wrong:
             output = Error(str(wrong))
     if isinstance(output, Error):
-        return _failed(spec, event, data, output.message)
+        return _decide_failure(spec, event, data, output.message)
     if isinstance(output, Block):
         return Step("blocked" if event in BLOCKABLE_EVENTS else "ignored", data, output.reason)
     return Step("continued", data)
 
 
-def _failed(spec: UserHookSpec, event: HookEvent, data: Mapping[str, Any], message: str) -> Step:
+def _decide_failure(spec: UserHookSpec, event: HookEvent, data: Mapping[str, Any], message: str) -> Step:
     if spec.on_error == "allow":
         return Step("failed_open", data, message)
     if spec.on_error == "block" and event in BLOCKABLE_EVENTS:
@@ -181,7 +175,7 @@ def _ask_again(recheck: Recheck, step: Step) -> Step:
     return step if refusal is None else Step("denied", step.data, refusal)
 
 
-def _shown(text: str | None) -> str | None:
+def _cut(text: str | None) -> str | None:
     """As it stands in the audit, which takes no long records."""
     return text if text is None or len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
 
@@ -195,12 +189,12 @@ def _add(fired: Fired, spec: UserHookSpec, ran: Ran, step: Step, duration_ms: fl
         event=fired.event,
         decision=str(ran.output.__struct_config__.tag),
         effect=step.effect,
-        reason=_shown(step.reason),
-        user_message=_shown(message),
+        reason=_cut(step.reason),
+        user_message=_cut(message),
         on_error=spec.on_error,
         duration_ms=round(duration_ms, 3),
         attempts=ran.attempts,
-        stderr=_shown(ran.stderr) or "",
+        stderr=_cut(ran.stderr) or "",
         changed_files=sum(file.kind == "file" for file in ran.changes.written) if succeeded else 0,
     )
     return Fired(

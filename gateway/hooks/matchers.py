@@ -1,10 +1,10 @@
 """Matchers: does a hook fire on this event?
 
-Rules, as the contract has them: an empty matcher always fires. `tool_name` is exact; `tool_name_glob` is alternatives `a|b`,
-each exact or a prefix with a trailing `*`. `args_jsonpath` is `$` or `$.a.b`; alone it fires when the value there is not
-empty. `match_regex` and `deny_regex` exclude each other and both *fire on a match* (searched in the value as text); without
-a path neither ever fires. Only tool events have tools and arguments; run events may match on `language`; other events take
-no matcher. What is given must all hold.
+Rules, as the contract has them: what is given must all hold; an empty matcher always fires. `tool_name` is exact;
+`tool_name_glob` is alternatives `a|b`, each exact or a prefix with a trailing `*`. `args_jsonpath` is `$` or `$.a.b`; alone it
+fires when the value there is not empty. `match_regex` and `deny_regex` exclude each other and both *fire on a match* (searched in
+the value as text); without a path neither ever fires. Only tool events have tools and arguments; run events may match on
+`language`; other events take no matcher.
 
 THREAT[TM-HOOK-004]: regular expressions are RE2 (linear time, no backtracking), with a bounded program and bounded text.
 """
@@ -69,7 +69,7 @@ def find_mistakes(matcher: Matcher, event: HookEvent) -> list[str]:
         found += [f"{name}: {event.value} is not about a tool; leave it out" for name in tool_fields]
     if matcher.language is not None and event not in RUN_EVENTS:
         found.append(f"language: {event.value} is not about a run; leave it out")
-    if matcher.tool_name_glob is not None and not all(_GLOB.fullmatch(one) for one in matcher.tool_name_glob.split("|")):
+    if matcher.tool_name_glob is not None and not all(map(_GLOB.fullmatch, matcher.tool_name_glob.split("|"))):
         found.append("tool_name_glob: write names separated by |, each with at most one * at its end")
     if matcher.args_jsonpath is not None and not _PATH.fullmatch(matcher.args_jsonpath):
         found.append("args_jsonpath: write $ or $.name.name; other JSONPath is not supported")
@@ -78,11 +78,11 @@ def find_mistakes(matcher: Matcher, event: HookEvent) -> list[str]:
     for name in ("match_regex", "deny_regex"):
         pattern = getattr(matcher, name)
         if pattern is not None:
-            found += [f"{name}: {wrong}" for wrong in _regex_mistakes(pattern)]
+            found += [f"{name}: {wrong}" for wrong in _check_regex(pattern)]
     return found
 
 
-def _regex_mistakes(pattern: str) -> list[str]:
+def _check_regex(pattern: str) -> list[str]:
     if len(pattern.encode("utf-8", "replace")) > PATTERN_BYTES_MAX:
         return [f"a pattern may have {PATTERN_BYTES_MAX} bytes at most"]
     try:
@@ -103,14 +103,14 @@ def match(matcher: Matcher, event: HookEvent, data: Mapping[str, Any]) -> Match:
     tool = data.get("tool_name")
     if matcher.tool_name is not None and matcher.tool_name != tool:
         return Match(False, f"tool_name is {tool!r}, wanted {matcher.tool_name!r}")
-    if matcher.tool_name_glob is not None and not (isinstance(tool, str) and _globbed(matcher.tool_name_glob, tool)):
+    if matcher.tool_name_glob is not None and not (isinstance(tool, str) and _match_glob(matcher.tool_name_glob, tool)):
         return Match(False, f"tool_name is {tool!r}, wanted {matcher.tool_name_glob!r}")
     pattern = matcher.match_regex if matcher.match_regex is not None else matcher.deny_regex
     if matcher.args_jsonpath is None:
         if pattern is not None:
             return Match(False, "a regular expression without args_jsonpath never fires")
         return Match(True, f"the tool is {tool!r}")
-    value = _value_at(matcher.args_jsonpath, data.get("arguments"))
+    value = _find_value(matcher.args_jsonpath, data.get("arguments"))
     if value is _NOTHING:
         return Match(False, f"there is nothing at {matcher.args_jsonpath}")
     if pattern is None:
@@ -131,11 +131,11 @@ def _search(pattern: str, path: str, value: Any) -> Match:
     return Match(fires, f"the value at {path} {'matches' if fires else 'does not match'} {pattern!r}")
 
 
-def _globbed(glob: str, tool: str) -> bool:
-    return any(tool.startswith(one[:-1]) if one.endswith("*") else tool == one for one in glob.split("|"))
+def _match_glob(glob: str, tool: str) -> bool:
+    return any(tool.startswith(name[:-1]) if name.endswith("*") else tool == name for name in glob.split("|"))
 
 
-def _value_at(path: str, value: Any) -> Any:
+def _find_value(path: str, value: Any) -> Any:
     for name in path.split(".")[1:]:
         if not isinstance(value, Mapping) or name not in value:
             return _NOTHING
@@ -150,9 +150,9 @@ def _is_empty(value: Any) -> bool:
 
 def is_muted(hook_id: str, muted: tuple[str, ...]) -> bool:
     """Is a hook muted by its id, or by a glob such as `user:*`? `*` may stand anywhere and matches any text."""
-    return any(hook_id == one or ("*" in one and _mute_pattern(one).fullmatch(hook_id) is not None) for one in muted)
+    return any(hook_id == name or ("*" in name and _compile_glob(name).fullmatch(hook_id) is not None) for name in muted)
 
 
 @functools.lru_cache(maxsize=256)
-def _mute_pattern(glob: str) -> Any:
+def _compile_glob(glob: str) -> Any:
     return compile_regex(".*".join(re2.escape(part) for part in glob.split("*")))

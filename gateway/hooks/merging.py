@@ -1,11 +1,11 @@
 """Merging: what a hook's answer does to the event's data.
 
-Rules, as the contract has them. pre_tool_use: `patch.arguments` is merged into the arguments, one level deep, and the patch
-wins. post_tool_use: `patch.result` and `patch.error` replace; `patch.additional_context` becomes `hook_context` of the
-result, and a result that is no object is wrapped as `{value, hook_context}`. user_prompt_submit: `patch.message` replaces.
-Ours: before_run takes `code` (replaces) and `inputs` (merged), after_run takes `stdout`, `stderr`, `result` and, of a run
-that has one, `error` (replace). Other events ignore patches. Fields a patch may not touch are ignored; one of the wrong type
-is the hook's error. Data is never changed in place: what earlier hooks saw stays as it was.
+Rules, as the contract has them. pre_tool_use: `patch.arguments` is merged into the arguments, one level deep. post_tool_use:
+`patch.result` and `patch.error` replace; `patch.additional_context` becomes `hook_context` of the result, and a result that is no
+object is wrapped as `{value, hook_context}`. user_prompt_submit: `patch.message` replaces. Ours: before_run takes `code`
+(replaces) and `inputs` (merged), after_run takes `stdout`, `stderr`, `result` and, of a run that has one, `error` (replace).
+Other fields and events are ignored; a field of the wrong type is the hook's error. Data is never changed in place: what earlier
+hooks saw stays as it was.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Compiling tenants' wasm modules in a process of its own.
 
 THREAT[TM-HOOK-005]: a module of some kilobytes can take minutes and gigabytes to compile. A child with limits on CPU time and
-memory, and a low priority, does it and is killed when it overruns them. Modules are compiled when they are stored; one of a
-tenant at a time, as many at once as `gateway.pools.compilation` has threads: bombs neither add up nor keep others waiting.
+memory, and a low priority, does it and is killed when it overruns them; one module of a tenant at a time, as many at once as
+`gateway.pools.compilation` has threads: bombs neither add up nor keep others waiting.
 
-Rules: only inspected modules are compiled. What was compiled is found without waiting for anything. What the child answers is
-native code, trusted because our own compiler made it; nothing else reaches the child but the module. Code is kept by the
-module's digest, and so are refusals. Does not know: what the code is for, who runs it.
+Rules: only inspected modules are compiled, when they are stored. What the child answers is native code, trusted because our own
+compiler made it; nothing else reaches the child but the module. Code is kept by the module's digest, and so are refusals.
 """
 
 from __future__ import annotations

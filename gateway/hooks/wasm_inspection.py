@@ -1,10 +1,9 @@
 """Inspection: what a tenant's wasm module says about itself, read before anything compiles or runs it.
 
-Purpose: the host calls `_start` without a check of types and limits memory only after a module has been instantiated; so
-both are settled here, from the module's own sections. Accepted is what toolchains make for WASI preview 1 commands: one
-memory, bounded tables, imports of functions from `wasi_snapshot_preview1`, `memory` and `_start: () -> ()` exported, nothing
-that runs at instantiation, no types but functions. A module that calls capabilities imports `host.call` as well, and exports
-`host_alloc: (i32) -> i32`, where answers are put.
+Purpose: the host calls `_start` without a check of types and limits memory only after a module has been instantiated; so both are
+settled here. Accepted is what toolchains make for WASI preview 1 commands: one memory, bounded tables, imports of functions from
+`wasi_snapshot_preview1`, `memory` and `_start: () -> ()` exported, nothing that runs at instantiation, no types but functions. A
+module that calls capabilities imports `host.call` as well, and exports `host_alloc: (i32) -> i32`, where answers are put.
 
 Rules: every count is bounded before it is looped over; what is not understood is refused. Whether the code is valid is the
 compiler's business.

@@ -5,8 +5,6 @@
 
 Rules: a token is `hw_` and 43 random digits of base62. Only its SHA-256 digest is kept: with 256 random bits there is nothing to
 guess, so no slow hash is needed. Time is asked of a clock that never goes back, so that what has expired stays expired.
-
-Does not know: HTTP, stores.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The vault: secrets of tenants and sessions, encrypted before they reach a store.
 
-How: every tenant has a data key of 256 random bits, kept in the store wrapped under the master key. A secret is sealed with
-it (COSE_Encrypt0, AES-256-GCM, `sandbox.encoding.sealing`), together with its name, bound to the tenant. So a store that is
-stolen tells nothing, and a sealed value that is moved to another name or tenant does not open. Master keys come from a
-private file, from the environment, or from whatever can `wrap` and `unwrap` (a key management service).
+How: every tenant has a data key of 256 random bits, kept in the store wrapped under the master key. A secret is sealed with it
+(COSE_Encrypt0, AES-256-GCM, `sandbox.encoding.sealing`), together with its name, bound to the tenant. So a store that is stolen
+tells nothing, and a sealed value that is moved to another name or tenant does not open. Master keys come from a private file,
+from the environment, or from whatever can `wrap` and `unwrap` (a key management service).
 
-Rules: THREAT[TM-STORE-SECRET]: a value leaves only through `get`, as a `Secret` that does not show itself; listings have
-names. No error holds a value. Rotation: `rotate` gives a tenant a new data key and seals its secrets with it; `rewrap` wraps data
-keys under the newest master key. Each of these changes is in the audit log, in the same write, with its name and who made it.
+Rules: THREAT[TM-STORE-SECRET]: a value leaves only through `get`, as a `Secret` that does not show itself; no listing, error or
+audit record holds one. `rotate` gives a tenant a new data key and seals its secrets with it; `rewrap` wraps data keys under the
+newest master key. Each of these changes is in the audit log, in the same write.
 """
 
 from __future__ import annotations

@@ -57,86 +57,66 @@ async def run_webhook(spec: UserHookSpec, letter: Letter, egress: Egress, find_k
     key = await find_key(name)
     if not key:
         return Ran(Error(f"webhook has no signing key {name!r}; store it as a secret of that name"), attempts=0)
-    sending = _Sending(spec, letter.text, egress, key, decide)
+    until, delivery, attempts, problem = time.monotonic() + spec.timeout_ms / 1000, uuid7(), 0, ""
     try:
         async with asyncio.timeout(spec.timeout_ms / 1000):
-            return await sending.run()
+            while attempts == 0 or (attempts < ATTEMPTS_MAX and await _pause(attempts, until)):
+                attempts += 1
+                try:
+                    answer = await _send(spec, letter.text, key, delivery, until, egress, decide)
+                except EgressRefused as refused:  # final: the same request would be refused again
+                    is_long = refused.code == "RESPONSE_TOO_LARGE"
+                    return Ran(overran() if is_long else Error(f"webhook refused: {refused}"), attempts=attempts)
+                except EgressError as failed:
+                    if failed.code == "TIMEOUT":
+                        raise TimeoutError from None
+                    problem = f"webhook failed: {failed}"
+                    continue
+                if 200 <= answer.status < 300:
+                    text = answer.body.decode("utf-8", "replace")
+                    return Ran(parse(text), stdout=text, attempts=attempts)
+                problem = f"webhook answered {answer.status}"
+                if answer.status not in _AGAIN:
+                    break
     except TimeoutError:
-        return Ran(timed_out(spec.timeout_ms), attempts=sending.attempts)
+        return Ran(timed_out(spec.timeout_ms), attempts=attempts)
+    tried = f" ({attempts} attempts)" if attempts > 1 else ""
+    return Ran(Error(problem + tried), attempts=attempts)
+
+
+async def _send(
+    spec: UserHookSpec, body: bytes, key: bytes, delivery: str, until: float, egress: Egress, decide: Decide | None
+) -> Response:
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "hatchway-hooks",
+        "Hatchway-Hook-Id": spec.id,
+        "Hatchway-Event": spec.event.value,
+        "Hatchway-Delivery": delivery,
+        SIGNATURE: sign(body, key, int(time.time())),
+    }
+    return await egress.request(
+        "POST",
+        spec.executor.url or "",
+        headers=headers,
+        body=body,
+        timeout_ms=max(1, int((until - time.monotonic()) * 1000)),
+        max_response_bytes=MAX_OUTPUT_BYTES,
+        follow_redirects=False,
+        decide=decide,
+    )
 
 
 def pause_ms(attempts: int) -> float:
-    """How long to wait after that number of attempts: twice as long each time, and never quite the same, so that senders do not
-    march in step."""
+    """Twice as long after each attempt, and never quite the same, so that senders do not march in step."""
     most_ms = min(_PAUSE_MS << (attempts - 1), _PAUSE_MS_MAX)
     return random.uniform(most_ms / 2, most_ms)
 
 
-class _Sending:
-    """One delivery: its attempts, and the pauses between them."""
-
-    def __init__(self, spec: UserHookSpec, body: bytes, egress: Egress, key: bytes, decide: Decide | None) -> None:
-        self.attempts = 0
-        self._spec, self._body, self._egress, self._key, self._decide = spec, body, egress, key, decide
-        self._delivery = uuid7()
-        self._until = time.monotonic() + spec.timeout_ms / 1000
-
-    async def run(self) -> Ran:
-        problem = ""
-        while True:
-            self.attempts += 1
-            try:
-                answer = await self._send()
-            except EgressError as error:
-                if isinstance(error, EgressRefused):
-                    return Ran(self._refused(error), attempts=self.attempts)
-                if error.code == "TIMEOUT":
-                    return Ran(timed_out(self._spec.timeout_ms), attempts=self.attempts)
-                problem = f"webhook failed: {error}"
-            else:
-                if 200 <= answer.status < 300:
-                    return self._read(answer)
-                problem = f"webhook answered {answer.status}"
-                if answer.status not in _AGAIN:
-                    break
-            if self.attempts == ATTEMPTS_MAX or not await self._pause():
-                break
-        tried = f" ({self.attempts} attempts)" if self.attempts > 1 else ""
-        return Ran(Error(problem + tried), attempts=self.attempts)
-
-    def _refused(self, error: EgressRefused) -> Error:
-        """The guarded client's refusals are final: the same request would be refused again."""
-        return overran() if error.code == "RESPONSE_TOO_LARGE" else Error(f"webhook refused: {error}")
-
-    async def _send(self) -> Response:
-        headers = {
-            "Content-Type": "application/json",
-            "User-Agent": "hatchway-hooks",
-            "Hatchway-Hook-Id": self._spec.id,
-            "Hatchway-Event": self._spec.event.value,
-            "Hatchway-Delivery": self._delivery,
-            SIGNATURE: sign(self._body, self._key, int(time.time())),
-        }
-        left_ms = max(1, int((self._until - time.monotonic()) * 1000))
-        return await self._egress.request(
-            "POST",
-            self._spec.executor.url or "",
-            headers=headers,
-            body=self._body,
-            timeout_ms=left_ms,
-            max_response_bytes=MAX_OUTPUT_BYTES,
-            follow_redirects=False,
-            decide=self._decide,
-        )
-
-    async def _pause(self) -> bool:
-        """False when there is no time left for a pause and another attempt."""
-        pause = pause_ms(self.attempts) / 1000
-        if time.monotonic() + pause >= self._until:
-            return False
-        await asyncio.sleep(pause)
-        return True
-
-    def _read(self, answer: Response) -> Ran:
-        text = answer.body.decode("utf-8", "replace")
-        return Ran(parse(text), stdout=text, attempts=self.attempts)
+async def _pause(attempts: int, until: float) -> bool:
+    """False if there is no time left for a pause and another attempt."""
+    pause = pause_ms(attempts) / 1000
+    if time.monotonic() + pause >= until:
+        return False
+    await asyncio.sleep(pause)
+    return True
