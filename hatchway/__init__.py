@@ -17,79 +17,61 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hatchway.async_box import AsyncSandbox
-    from hatchway.box import Sandbox
-    from hatchway.client.async_client import AsyncClient
-    from hatchway.client.client import Client
-    from policy import Policy, PolicyError
-    from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolError
-    from sandbox.encoding.sealing import Keys
-    from sandbox.errors import RequestError, SandboxError, SetupError, Suspend
-    from sandbox.filesystem.errnos import VfsError
-    from sandbox.result_view import RunFailed
-    from sandbox.snapshots.history import History
-    from sandbox.snapshots.recordings import Recording, replay
-    from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Display, ErrorObject, Language, RunResult, RunStatus, SessionLimits, Span
+    from hatchway.async_box import AsyncSandbox as AsyncSandbox
+    from hatchway.box import Sandbox as Sandbox
+    from hatchway.client.async_client import AsyncClient as AsyncClient
+    from hatchway.client.client import Client as Client
+    from policy import Policy as Policy
+    from policy import PolicyError as PolicyError
+    from sandbox.capabilities.registry import Capability as Capability
+    from sandbox.capabilities.registry import CapabilityLimits as CapabilityLimits
+    from sandbox.capabilities.registry import ToolError as ToolError
+    from sandbox.encoding.sealing import Keys as Keys
+    from sandbox.errors import RequestError as RequestError
+    from sandbox.errors import SandboxError as SandboxError
+    from sandbox.errors import SetupError as SetupError
+    from sandbox.errors import Suspend as Suspend
+    from sandbox.filesystem.errnos import VfsError as VfsError
+    from sandbox.result_view import RunFailed as RunFailed
+    from sandbox.snapshots.history import History as History
+    from sandbox.snapshots.recordings import Recording as Recording
+    from sandbox.snapshots.recordings import replay as replay
+    from sandbox.wire import DEFAULT_LIMITS as DEFAULT_LIMITS
+    from sandbox.wire import Diagnostic as Diagnostic
+    from sandbox.wire import Display as Display
+    from sandbox.wire import ErrorObject as ErrorObject
+    from sandbox.wire import Language as Language
+    from sandbox.wire import RunResult as RunResult
+    from sandbox.wire import RunStatus as RunStatus
+    from sandbox.wire import SessionLimits as SessionLimits
+    from sandbox.wire import Span as Span
 
 __version__ = "0.2.0"
-__all__ = [
-    "DEFAULT_LIMITS",
-    "AsyncClient",
-    "AsyncSandbox",
-    "Capability",
-    "CapabilityLimits",
-    "Client",
-    "Diagnostic",
-    "Display",
-    "ErrorObject",
-    "History",
-    "Keys",
-    "Language",
-    "Policy",
-    "PolicyError",
-    "Recording",
-    "RequestError",
-    "RunFailed",
-    "RunResult",
-    "RunStatus",
-    "Sandbox",
-    "SandboxError",
-    "SessionLimits",
-    "SetupError",
-    "Span",
-    "Suspend",
-    "ToolError",
-    "VfsError",
-    "__version__",
-    "replay",
-]
-
 _HOMES = {
-    "hatchway.async_box": ("AsyncSandbox",),
-    "hatchway.client.async_client": ("AsyncClient",),
-    "hatchway.box": ("Sandbox",),
-    "hatchway.client.client": ("Client",),
-    "policy": ("Policy", "PolicyError"),
-    "sandbox.capabilities.registry": ("Capability", "CapabilityLimits", "ToolError"),
-    "sandbox.filesystem.errnos": ("VfsError",),
-    "sandbox.errors": ("RequestError", "SandboxError", "SetupError", "Suspend"),
-    "sandbox.result_view": ("RunFailed",),
-    "sandbox.snapshots.history": ("History",),
-    "sandbox.snapshots.recordings": ("Recording", "replay"),
-    "sandbox.encoding.sealing": ("Keys",),
-    "sandbox.wire": (
-        "DEFAULT_LIMITS", "Diagnostic", "Display", "ErrorObject", "Language", "RunResult", "RunStatus", "SessionLimits", "Span",
-    ),
-}  # fmt: skip
+    "hatchway.async_box": "AsyncSandbox",
+    "hatchway.box": "Sandbox",
+    "hatchway.client.async_client": "AsyncClient",
+    "hatchway.client.client": "Client",
+    "policy": "Policy PolicyError",
+    "sandbox.capabilities.registry": "Capability CapabilityLimits ToolError",
+    "sandbox.encoding.sealing": "Keys",
+    "sandbox.errors": "RequestError SandboxError SetupError Suspend",
+    "sandbox.filesystem.errnos": "VfsError",
+    "sandbox.result_view": "RunFailed",
+    "sandbox.snapshots.history": "History",
+    "sandbox.snapshots.recordings": "Recording replay",
+    "sandbox.wire": "DEFAULT_LIMITS Diagnostic Display ErrorObject Language RunResult RunStatus SessionLimits Span",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+__all__ = ["__version__", *_HOME_OF]
 
 
 def __getattr__(name: str) -> Any:
     """Names are imported when first used: the command line starts faster without what it does not need."""
-    for home, names in _HOMES.items():
-        if name in names:
-            value = globals()[name] = getattr(importlib.import_module(home), name)
-            return value
-    raise AttributeError(f"module 'hatchway' has no attribute {name!r}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'hatchway' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOME_OF[name]), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -80,7 +80,6 @@ class ServerSource(Source):
         self._offers: list[Offer] = []
         self._session: ClientSession | None = None
         self._owner: asyncio.Task[None] | None = None
-        self._leave = asyncio.Event()
         self._ended = asyncio.Event()
         self._opened: asyncio.Future[ClientSession] | None = None
         self._failures = 0
@@ -111,15 +110,11 @@ class ServerSource(Source):
         return ServerState(ready=self._is_reached, tools=len(self._offers), problem=problem)
 
     async def close(self) -> None:
-        if self._trying is not None:
-            self._trying.cancel()
-            await asyncio.gather(self._trying, return_exceptions=True)
-        owner, self._owner = self._owner, None
-        if owner is not None:
-            self._leave.set()
-            if not self.is_connected:
-                owner.cancel()  # it waits for a server that may never answer
-            await asyncio.gather(owner, return_exceptions=True)
+        for task in (self._trying, self._owner):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        self._owner = None
 
     @property
     def is_connected(self) -> bool:
@@ -144,7 +139,6 @@ class ServerSource(Source):
         if wait_ms > 0:
             opened.set_exception(ToolError("TOOL_ERROR", f"the server {self.spec.name!r} is down; next attempt in {wait_ms} ms"))
             return
-        self._leave = leave = asyncio.Event()
         try:
             async with contextlib.AsyncExitStack() as stack:
                 async with asyncio.timeout(self.spec.connect_timeout_ms / 1000):
@@ -154,15 +148,9 @@ class ServerSource(Source):
                     self._take(tools, await pools.schema_trials.run(self.spec.name, try_schemas, schemas))
                 self._session, self._ended, self._is_reached, self._failures = session, ended, True, 0
                 opened.set_result(session)
-                waits = [asyncio.ensure_future(event.wait()) for event in (leave, ended)]
-                try:
-                    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    for wait in waits:
-                        wait.cancel()
-                if not leave.is_set():
-                    self._fail()
-                    _log.warning("the connection to the server %r has ended; the next call connects again", self.spec.name)
+                await ended.wait()
+                self._fail()
+                _log.warning("the connection to the server %r has ended; the next call connects again", self.spec.name)
         except BaseException as error:
             if not opened.done():
                 self._fail()

@@ -132,8 +132,7 @@ class HookStore:
         return read.specs
 
     async def put(self, principal: Principal, raw: Mapping[str, Any]) -> UserHookSpec:
-        """Add a hook, or replace the one with its id. One without an id never replaces another. Every mistake is reported at
-        once."""
+        """Add a hook, or replace the one with its id; one without an id replaces none. Every mistake is reported at once."""
         async with self._changing:
             if raw.get("id") is not None:
                 return await self._put(principal, raw)
@@ -268,8 +267,7 @@ class HookStore:
         recheck: Recheck | None = None,
         run_id: str | None = None,
     ) -> Fired:
-        """Tell every hook of the event, which `caller` has caused. `listed` are the policy's; `target` is the capability it was
-        asked about."""
+        """Tell every hook of the event. `listed` are the policy's; `target` is the capability that it was asked about."""
         own = [one for one in await self.specs(session.tenant) if one.event is event]
         due = [one for one in from_policy(listed, target=target) if one.event is event] if listed else []
         if not own and not due:

@@ -54,8 +54,7 @@ def _read(patch: Mapping[str, Any], name: str, kind: type, shape: str) -> Any:
 
 
 def withhold(event: HookEvent, data: Mapping[str, Any], reason: str) -> dict[str, Any]:
-    """The data after a hook with `on_error` block failed on a result: it has an error now, and what might have been redacted
-    is gone."""
+    """After a hook with `on_error` block failed on a result: it is an error now, and what might have been redacted is gone."""
     merged = dict(data)
     if event in AFTER_EVENTS:
         merged["error"] = reason

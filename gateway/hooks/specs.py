@@ -231,8 +231,7 @@ class _Reading:
 
 
 def from_policy(calls: Iterable[HookCall], *, target: str | None = None) -> tuple[UserHookSpec, ...]:
-    """The hooks a policy's decision lists, in its order. `target` is the capability decided about, None for a session's
-    events."""
+    """The hooks that a policy's decision lists. `target` is the capability decided about, None for a session's events."""
     return tuple(
         UserHookSpec(
             id=f"policy:{call.name}",

@@ -1,8 +1,7 @@
-"""`hatchway audit`: check and export the audit log.
+"""`hatchway audit`: check and export the audit log, of a store (a folder, a file, or a database's URL) or an export.
 
-Rules: `verify` answers with status 0 if every chain is whole, 1 if a record was changed, is missing or stands in the wrong
-place, 2 if it could not look. It reads a store (a folder, a file, or a database's URL) or an export. Nothing is written but
-the export.
+Rules: `verify` answers with status 0 if every chain is whole, 1 if a record was changed, is missing or stands in the wrong place,
+2 if it could not look. Nothing is written but the export.
 """
 
 from __future__ import annotations

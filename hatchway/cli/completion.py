@@ -1,8 +1,8 @@
 """Tab-completion scripts, made from the commands' own parsers so that they cannot fall behind them.
 
 Rules: a place is the commands and verbs that were typed, such as `remote tokens create`; what is offered there are its verbs, its
-options and what a word of it may be. After an option that takes one of a few words, these. File names are offered where no verb
-is expected. Words that are neither are passed over, so options may stand anywhere.
+options and what a word of it may be; after an option that takes one of a few words, these; file names where no verb is expected.
+Words that are neither are passed over, so options may stand anywhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """`hatchway explain CODE`: what an error code means, why it comes and what to do about it.
 
-Rules: the entries come from `gateway.codes`, and for the policy compiler's HPnnn codes from `policy.text.diagnostics`. Neither
-needs the service or a guest. An unknown code gets suggestions and status 2.
+Rules: the entries come from `gateway.codes`, and for the policy compiler's HPnnn codes from `policy.text.diagnostics`.
 """
 
 from __future__ import annotations

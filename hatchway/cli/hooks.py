@@ -1,9 +1,7 @@
 """`hatchway hook test`: what a hook would do with an event, step by step, in a sandbox that is thrown away.
 
-Rules: SPEC is a JSON file with one hook or a list of them, as the API takes them; the event is a JSON file with `event` and
-`data`. Programs that specs name (`executor.program`) are read from the folder of SPEC; `--files` puts a folder's files into
-the sandbox's /workspace. A webhook is shown and sent only with `--send`. Exit status: 0 if the event would go on, 3 if it
-would be blocked or withheld, 2 for a mistake.
+Rules: programs that specs name (`executor.program`) are read from the folder of SPEC. A webhook is shown and sent only with
+`--send`. Exit status: 0 if the event would go on, 3 if it would be blocked or withheld, 2 for a mistake.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Files of this machine that a command line names: read, written, and copied into a sandbox (`--file`).
 
-Rules: a folder is copied with everything below it, under its own name or the one given. Symbolic links below it are left out,
-with everything that is neither a file nor a folder: what is copied is what was named, not what a link points to. The sandbox's
-quotas hold; what does not fit is refused before it is read, and nothing is run.
+Rules: a folder is copied with everything below it. Symbolic links below it are left out, with everything that is neither a file
+nor a folder: what is copied is what was named, not what a link points to. The sandbox's quotas hold; what does not fit is refused
+before it is read, and nothing is run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Options of commands: what several of them share, and all of `hatchway run`."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -48,27 +48,3 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         if limit.option is not None:
             option, help = "--" + limit.option.replace("_", "-"), f"{limit.help} (default {limit.default})"
             add(option, type=int, metavar="N", help=help)
-
-
-def add_run(commands: Any) -> None:
-    """`hatchway run`: a program, and what only a run can do with it."""
-    run = add_parser(
-        commands,
-        "run",
-        description="Run a file, or code given with -c, in a fresh sandbox. Standard input goes to the program.",
-        epilog="examples:\n  hatchway run -c 'import pandas as pd; print(pd.Series([1,2,3]).sum())'\n"
-        "  hatchway run -c 'echo hi | tr a-z A-Z' --language shell\n  hatchway run app.ts --file data.json --timeout-ms 10000\n"
-        "  hatchway run -c 'x * 2' --input x=21 --json\n  hatchway run app.py --timeout-ms 10000 -- --verbose data.csv\n"
-        "  hatchway run app.py --policy acme.hatch --fact tenant=acme --fact session.role=lead\n"
-        "under a policy a gateway's rules hold: whether the program may run and with which limits, which tools it may call\n"
-        "(tools.fetch_json, …), where it may connect, which files --file and --get may copy, what hooks do; refused: status 126",
-    )
-    add_program(run)
-    add = run.add_argument
-    add_many(run, "--get", "GUEST[:HOST]", "copy a file out of the sandbox afterwards")
-    add("--policy", metavar="FILE", help="a .hatch file that decides about the run and all it does (default: none)")
-    add_many(run, "--fact", "NAME=JSON", "what the policy is told: tenant, plan, user, session.NAME, …; with --policy")
-    add("--displays", metavar="DIR", help="save figures and other displays there")
-    add("--check", action="store_true", help="only check the program, run nothing")
-    add("--metered", action="store_true", help="count instructions (slower; compiles separate images the first time)")
-    add("--json", action="store_true", help="print the whole result as JSON")

@@ -1,11 +1,10 @@
-"""What the machine's owner does on a gateway's store itself: `hatchway tokens` and `hatchway secrets`. And the store, opened by
-a command: for these and for `audit`.
+"""What the machine's owner does on a gateway's store itself: `hatchway tokens` and `hatchway secrets`; and the store, opened by a
+command.
 
 Rules: a token's text is printed once, alone on standard output, and kept nowhere; no secret's value is ever shown. What was made
 or rotated, and by whom, is in the tenant's audit log. A token, and a new master key, are for a gateway that is stopped: one that
 serves the store keeps it (STORE_IN_USE). A tenant's data key is replaced, and its secrets sealed again, also while the gateway
-runs: it asks the store for keys each time. The first tenant is made again for a token if it was deleted; any other must be there.
-What goes wrong is one line with a hint and exit status 2.
+runs. The first tenant is made again for a token if it was deleted; any other must be there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A program as a command line names it: its code, language, arguments, input, files and limits, and how it is run with them.
 
 Rules: host files are read only where a word of the command line names them. The program itself stands in /workspace under its own
-name, as it stands in a folder anywhere else, so that it finds itself and what it imports; a file that --file puts there wins.
-Standard input is read when the program asks for it, unless a person types there or the program itself came from it.
+name, so that it finds itself and what it imports; a file that --file puts there wins. Standard input is read when the program
+asks for it, unless a person types there or the program itself came from it.
 """
 
 from __future__ import annotations

@@ -10,12 +10,13 @@ import argparse
 import base64
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from hatchway.arguments import decode_code
 from hatchway.box import Sandbox
-from hatchway.cli.options import add_run as add_command
+from hatchway.cli.options import add_many, add_parser, add_program
 from hatchway.cli.program import Program, choose_limits, end_as_file, parse_inputs, read_program, read_stdin, run_program
 from hatchway.cli.terminal import STATUS_EXIT, complain, paint, say, show_progress, write_output
 from sandbox.errors import RequestError
@@ -33,7 +34,27 @@ _SUFFIX_OF_MIME = {
 }
 
 
-__all__ = ["add_command", "choose_exit_status", "count_unseen", "run", "show_result"]
+def add_command(commands: Any) -> None:
+    run = add_parser(
+        commands,
+        "run",
+        description="Run a file, or code given with -c, in a fresh sandbox. Standard input goes to the program.",
+        epilog="examples:\n  hatchway run -c 'import pandas as pd; print(pd.Series([1,2,3]).sum())'\n"
+        "  hatchway run -c 'echo hi | tr a-z A-Z' --language shell\n  hatchway run app.ts --file data.json --timeout-ms 10000\n"
+        "  hatchway run -c 'x * 2' --input x=21 --json\n  hatchway run app.py --timeout-ms 10000 -- --verbose data.csv\n"
+        "  hatchway run app.py --policy acme.hatch --fact tenant=acme --fact session.role=lead\n"
+        "under a policy a gateway's rules hold: whether the program may run and with which limits, which tools it may call\n"
+        "(tools.fetch_json, …), where it may connect, which files --file and --get may copy, what hooks do; refused: status 126",
+    )
+    add_program(run)
+    add = run.add_argument
+    add_many(run, "--get", "GUEST[:HOST]", "copy a file out of the sandbox afterwards")
+    add("--policy", metavar="FILE", help="a .hatch file that decides about the run and all it does (default: none)")
+    add_many(run, "--fact", "NAME=JSON", "what the policy is told: tenant, plan, user, session.NAME, …; with --policy")
+    add("--displays", metavar="DIR", help="save figures and other displays there")
+    add("--check", action="store_true", help="only check the program, run nothing")
+    add("--metered", action="store_true", help="count instructions (slower; compiles separate images the first time)")
+    add("--json", action="store_true", help="print the whole result as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -132,8 +153,7 @@ def _save_displays(result: RunResult, folder: Path) -> bool:
 
 
 def show_result(result: RunResult) -> None:
-    """Texts that were displayed and the result on stdout, on lines of their own; what went wrong, where and what would help,
-    on stderr."""
+    """Displayed texts and the result on stdout, on lines of their own; what went wrong, where and what would help, on stderr."""
     shown = [display.data for display in result.displays if display.mime == _TEXT]
     if (shown or result.result is not None) and result.stdout and not result.stdout.endswith("\n"):
         say("")

@@ -1,7 +1,6 @@
 """`hatchway run --policy FILE`: a local run under a policy.
 
-How: a whole gateway in this process, with its store in memory and the policy as its default, runs one program and is gone. So
-nothing is decided here.
+How: a whole gateway in this process, with its store in memory and the policy as its default, runs one program and is gone.
 
 Rules: a refusal is a result with the contract's code, and nothing was run. There is no approver: a run that would wait for an
 approval ends with WAITING_FOR_APPROVAL. Facts for the policy are the command line's (`--fact`); its user owns the machine.

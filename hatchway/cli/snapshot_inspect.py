@@ -1,7 +1,7 @@
 """What is in a snapshot or a recording, for people and for programs.
 
 Rules: nothing of a snapshot is unpacked to look at it, so that one of other images can be looked at too. Facts are plain JSON;
-`show` prints them, and what is listed is cut after a number of lines. Does not know: where snapshots are kept.
+what is listed is cut after a number of lines.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _describe(manifest: Manifest, snapshot_id: str, stored: dict[str, int]) -> d
         "capabilities": sorted(manifest.capabilities),
         "limits": msgspec.to_builtins(manifest.limits),
         "files": {"count": len(files), "bytes": sum(record.size for record in files)},
-        "largest files": _choose_largest({path: one.size for path, one in named.items() if isinstance(one, FileRecord)}),
+        "largest files": _choose_largest({path: file.size for path, file in named.items() if isinstance(file, FileRecord)}),
         "guests": guests,
         "size": {**stored, **_measure_parts(manifest)},
     }

@@ -1,7 +1,6 @@
 """What commands show: complaints as one line with a hint, tables and facts for people.
 
-Rules: colours, progress and a table's titles only on a terminal; a program reads a table by its columns, or asks for JSON. Times
-are UTC. Nothing that is shown is obeyed by the terminal.
+Rules: colours, progress and a table's titles only on a terminal. Times are UTC. Nothing that is shown is obeyed by the terminal.
 """
 
 from __future__ import annotations

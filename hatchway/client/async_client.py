@@ -389,8 +389,7 @@ class AsyncRemoteSandbox:
         return requests.get_result(self.last_run)
 
     async def stream(self, code: str, **options: Unpack[RunOptions]) -> AsyncIterator[Event]:
-        """Run a program and see what happens as it happens. The last event is `result` or `waiting`; a run that could not be
-        carried out raises."""
+        """Run a program and see what happens as it happens. The last event is `result` or `waiting`; others raise."""
         async for event in self._client.watch(run_request(self.id, code, options, is_streamed=True)):
             if event.kind == "error":
                 raise requests.read_failure(event.data)

@@ -1,7 +1,7 @@
 """The MCP server over HTTP, on localhost.
 
-Rules: every user of a machine reaches its localhost, and what asks here acts with the server's own token for the gateway. So each
-request must show a token of this server: HATCHWAY_MCP_TOKEN, or one that is made at the start and said once on standard error.
+Rules: every user of a machine reaches its localhost, and a request acts with the server's own token for the gateway. So each must
+show a token of this server: HATCHWAY_MCP_TOKEN, or one that is made at the start and said once on standard error.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Tools of `hatchway mcp` whose arguments are checked in our own words.
+"""Tools of `hatchway mcp` whose arguments are checked in our own words. Imported only where a server is made: it needs the MCP
+library.
 
 Rules: an argument that a tool does not have is refused: an agent that is not told believes that it was heeded. What is wrong is
 said by argument, in one line, with the contract's code; nothing of what was sent is repeated.
-
-Imported only where a server is made: it needs the MCP library.
 """
 
 from __future__ import annotations

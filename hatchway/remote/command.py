@@ -1,9 +1,8 @@
 """`hatchway remote`: a gateway from the command line. Verbs are rows of the clients' table (`client.verb_names`), or functions of
 `verbs` where more than one request is made or a person is asked.
 
-Rules: where it is and who asks come from --url and HATCHWAY_TOKEN (or --token), whose things an admin means from --tenant.
-Output is for people; --json is for programs. These options may stand before the verb or after it. The exit status of `run` and
-`result` is that of `hatchway run`: 126 for one that waits.
+Rules: output is for people; --json is for programs. The options of `client.tls` and --json may stand before the verb or after it.
+The exit status of `run` and `result` is that of `hatchway run`: 126 for one that waits.
 """
 
 from __future__ import annotations

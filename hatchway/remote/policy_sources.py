@@ -1,8 +1,7 @@
 """A policy on this machine's disk, as a gateway wants it, and what a gateway found in it, as `hatchway policy check` shows it.
 
-Rules: of a file that is named, only what it needs is sent: what it imports, its base, its catalog, the programs of its hooks.
-Of a folder that is named, everything is, without links and hidden files. What is no text is sent as base64. Whether it is a
-policy at all, the gateway says.
+Rules: of a file that is named, only what it needs is sent: what it imports, its base, its catalog, the programs of its hooks. Of
+a folder that is named, everything is, without links and hidden files. What is no text is sent as base64.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The verbs of `hatchway remote` that are rows of the table: their options, what is read for them, what is shown.
 
 Rules: a row's words are words here, its other fields options; nothing stands in the arguments that was not given. With --json
-only JSON goes to standard output, an object a line; what is carried away goes there as it is, or into FILE. How an answer is
-shown that is neither a table nor facts is in `answers`.
+only JSON goes to standard output, an object a line; what is carried away goes there as it is, or into FILE.
 """
 
 from __future__ import annotations
