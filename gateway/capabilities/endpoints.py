@@ -21,7 +21,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from gateway.capabilities.catalogue import check_offers
-from gateway.capabilities.secret_headers import Secrets, fill, masked
+from gateway.capabilities.secret_headers import Secrets, fill, mask
 from gateway.capabilities.sources import Caller, Offer, Source, call_key
 from gateway.egress import Decide, Egress, EgressError, EgressRefused, parse
 from sandbox.capabilities.registry import ApprovalPolicy, Capability, CapabilityLimits, ToolError
@@ -92,8 +92,8 @@ class WebClient:
                 follow_redirects=follow_redirects,
             )
         except EgressError as error:
-            raise told(error, used) from None
-        text = masked(response.body.decode("utf-8", "replace"), used)
+            raise _make_tool_error(error, used) from None
+        text = mask(response.body.decode("utf-8", "replace"), used)
         if response.status >= (400 if follow_redirects else 300):
             raise ToolError("TOOL_ERROR", f"the server answered {response.status}: {text[:_TOLD_CHARS]}")
         return text, (response.header("content-type") or "").partition(";")[0].strip().lower()
@@ -142,7 +142,7 @@ def build(spec: EndpointSpec, arguments: Mapping[str, Any]) -> tuple[str, bytes 
     left = dict(arguments)
 
     def fill_in(found: re.Match[str]) -> str:
-        text = _text(found[1], arguments.get(found[1]))
+        text = _spell(found[1], arguments.get(found[1]))
         left.pop(found[1], None)
         if text in ("", ".", ".."):
             raise ToolError("INVALID_ARGUMENT", f"the argument {found[1]!r} cannot be {text!r}: it stands in the URL's path")
@@ -152,7 +152,7 @@ def build(spec: EndpointSpec, arguments: Mapping[str, Any]) -> tuple[str, bytes 
     if spec.method not in _IN_QUERY:
         return url, msgspec.json.encode(left)
     pairs = [
-        (name, _text(name, item))
+        (name, _spell(name, item))
         for name, value in left.items()
         if value is not None
         for item in (value if isinstance(value, list) else [value])
@@ -160,7 +160,7 @@ def build(spec: EndpointSpec, arguments: Mapping[str, Any]) -> tuple[str, bytes 
     return (url + ("&" if "?" in url else "?") + urlencode(pairs) if pairs else url), None
 
 
-def _text(name: str, value: Any) -> str:
+def _spell(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, (str, int, float)):
@@ -175,9 +175,9 @@ def decode_json(text: str) -> Any:
         raise ToolError("TOOL_ERROR", f"the server's answer is not valid JSON: {error}") from None
 
 
-def told(error: EgressError, used: list[str]) -> ToolError:
+def _make_tool_error(error: EgressError, used: list[str]) -> ToolError:
     """A failure of the guarded client, as a program is told it."""
-    message = masked(error.message, used)
+    message = mask(error.message, used)
     if not isinstance(error, EgressRefused) or error.code in _NOT_ABOUT_PERMISSION:
         return ToolError("TOOL_ERROR", message)
     return ToolError("RATE_EXCEEDED" if error.code == "RATE_EXCEEDED" else "PERMISSION_DENIED", message)

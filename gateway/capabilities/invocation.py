@@ -165,12 +165,12 @@ async def _make(held: Held, call: ToolCall, left: list[asyncio.Future[Any]]) -> 
                         asyncio.gather(*left, return_exceptions=True).add_done_callback(lambda _: leave())
     except TimeoutError as error:
         if not limit.expired():
-            raise ToolError("TOOL_ERROR", _told(error)) from None
+            raise ToolError("TOOL_ERROR", _describe(error)) from None
         raise ToolError("TIMEOUT_TOOL", f"the capability took longer than {timeout_ms} ms") from None
     except (ToolError, Suspend):
         raise
     except Exception as error:
-        raise ToolError("TOOL_ERROR", _told(error)) from None
+        raise ToolError("TOOL_ERROR", _describe(error)) from None
     try:
         answer = check_answer(held.entry, value)
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
@@ -205,5 +205,5 @@ async def _place(held: Held, admission: Admission) -> Callable[[], None]:
         raise ToolError("RATE_LIMITED", f"{held.capability.name} may be called {limit} times a minute: {error}") from None
 
 
-def _told(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:_MESSAGE_CHARS_MAX].encode("utf-8", "replace").decode()

@@ -127,7 +127,7 @@ class ServerSource(Source):
             return self._session
         if self._opened is None or self._opened.done():
             self._opened = asyncio.get_running_loop().create_future()
-            self._opened.add_done_callback(_look_at)
+            self._opened.add_done_callback(_retrieve_failure)
             self._owner = asyncio.create_task(self._own(self._opened, self._owner), name=f"mcp-{self.spec.name}")
         return await asyncio.shield(self._opened)
 
@@ -142,7 +142,7 @@ class ServerSource(Source):
         try:
             async with contextlib.AsyncExitStack() as stack:
                 async with asyncio.timeout(self.spec.connect_timeout_ms / 1000):
-                    session, ended = await stack.enter_async_context(self._connected())
+                    session, ended = await stack.enter_async_context(self._open_session())
                     tools = await _list_tools(session)
                     schemas = [(tool.input_schema, tool.output_schema or {}) for tool in tools[:TOOLS_MAX]]
                     self._take(tools, await pools.schema_trials.run(self.spec.name, try_schemas, schemas))
@@ -155,7 +155,7 @@ class ServerSource(Source):
             if not opened.done():
                 self._fail()
                 self._is_reached = False
-                message = f"the server {self.spec.name!r} cannot be reached: {_told(error)}"
+                message = f"the server {self.spec.name!r} cannot be reached: {_describe(error)}"
                 opened.set_exception(ToolError("TOOL_ERROR", message))
             if not isinstance(error, Exception):
                 raise
@@ -168,7 +168,7 @@ class ServerSource(Source):
         self._not_before_ms = self._clock_ms() + pause_ms
 
     @contextlib.asynccontextmanager
-    async def _connected(self) -> AsyncIterator[tuple[ClientSession, asyncio.Event]]:
+    async def _open_session(self) -> AsyncIterator[tuple[ClientSession, asyncio.Event]]:
         """The session, and when its messages have ended: the session itself does not tell."""
         import anyio
         from mcp import ClientSession
@@ -236,8 +236,8 @@ class ServerSource(Source):
             try:
                 result = await _call(session, tool, kwargs)
             except Exception as error:
-                raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} failed: {_told(error)}") from None
-            return value_of(result, is_structured)
+                raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} failed: {_describe(error)}") from None
+            return extract_value(result, is_structured)
 
         return call
 
@@ -264,7 +264,7 @@ async def _call(session: ClientSession, tool: str, arguments: dict[str, Any]) ->
     return await session.send_request(request, CallToolResult)
 
 
-def value_of(result: CallToolResult, is_structured: bool) -> Any:
+def extract_value(result: CallToolResult, is_structured: bool) -> Any:
     """A tool's answer as a value: what it declares, else its one text, else its parts as they are."""
     texts = [getattr(part, "text", None) for part in result.content]
     if result.is_error:
@@ -276,7 +276,7 @@ def value_of(result: CallToolResult, is_structured: bool) -> Any:
     return [part.model_dump(mode="json", by_alias=True, exclude_none=True) for part in result.content]
 
 
-def _look_at(attempt: asyncio.Future[Any]) -> None:
+def _retrieve_failure(attempt: asyncio.Future[Any]) -> None:
     """Why it failed was told to the callers that waited; if there were none, it is told to the next."""
     if not attempt.cancelled():
         attempt.exception()
@@ -287,7 +287,7 @@ def identifier(name: str) -> str:
     return made if not made[:1].isdigit() else f"_{made}"
 
 
-def _told(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return (str(error) or type(error).__name__)[:500]

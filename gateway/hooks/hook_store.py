@@ -119,11 +119,11 @@ class HookStore:
     _changing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a write depends on what is stored."""
 
-    def _read_of(self, tenant: str) -> _Read:
+    def _find_read(self, tenant: str) -> _Read:
         return self._read.get(tenant) or self._read.setdefault(tenant, _Read())
 
     async def specs(self, tenant: str) -> tuple[UserHookSpec, ...]:
-        read = self._read_of(tenant)
+        read = self._find_read(tenant)
         if read.specs is None:
             page = await self._store.entries(tenant, SPEC, limit=HOOKS_MAX)
             read.specs, mistakes = build_specs([entry.body for entry in page.items])
@@ -149,7 +149,7 @@ class HookStore:
             (spec,) = check_specs([dict(raw)])
         except InvalidHooks as invalid:
             raise Unprocessable("INVALID_HOOK", str(invalid), "see docs/hooks.md") from None
-        known = {one.id for one in await self.specs(principal.tenant)}
+        known = {known.id for known in await self.specs(principal.tenant)}
         if is_new and spec.id in known:
             raise Conflict("HOOK_EXISTS", f"there is a hook {spec.id}")
         if spec.id not in known and len(known) >= HOOKS_MAX:
@@ -163,12 +163,12 @@ class HookStore:
         return spec
 
     async def delete(self, principal: Principal, hook_id: str) -> None:
-        if all(one.id != hook_id for one in await self.specs(principal.tenant)):
+        if all(spec.id != hook_id for spec in await self.specs(principal.tenant)):
             raise missing("hook", hook_id)
         await self._write(principal, DeleteEntry(kind=SPEC, id=hook_id), "hook.delete", hook_id)
 
     async def muted(self, tenant: str) -> tuple[str, ...]:
-        read = self._read_of(tenant)
+        read = self._find_read(tenant)
         if read.muted is None:
             found = await self._store.entry(tenant, MUTED, MUTED)
             read.muted = tuple(found.body["patterns"]) if found else ()
@@ -176,15 +176,15 @@ class HookStore:
 
     async def has(self, event: HookEvent, tenant: str, listed: Sequence[HookCall], target: str | None = None) -> bool:
         """Whether a hook may be told of the event. `listed` and `target` as for `fire`."""
-        if listed and any(one.event is event for one in from_policy(listed, target=target)):
+        if listed and any(spec.event is event for spec in from_policy(listed, target=target)):
             return True
-        own = [one for one in await self.specs(tenant) if one.event is event]
+        own = [spec for spec in await self.specs(tenant) if spec.event is event]
         muted = await self.muted(tenant) if own else ()
-        return any(not is_muted(one.id, muted) for one in own)
+        return any(not is_muted(spec.id, muted) for spec in own)
 
     async def mute(self, principal: Principal, patterns: Sequence[str]) -> tuple[str, ...]:
         """Ids and globs of hooks that do not fire. A policy's hooks cannot be muted: they are part of what was proved."""
-        if any(len(one) > 200 or one.startswith("policy:") for one in patterns) or len(patterns) > 100:
+        if any(len(pattern) > 200 or pattern.startswith("policy:") for pattern in patterns) or len(patterns) > 100:
             raise BadRequest("INVALID_ARGUMENT", "patterns are up to 100 ids or globs, and none begins with policy:")
         await self._put_entry(principal, MUTED, MUTED, {"patterns": list(patterns)}, "hook.mute", ",".join(patterns)[:500])
         return tuple(patterns)
@@ -210,7 +210,10 @@ class HookStore:
         found: list[ProgramInfo] = []
         while True:
             page = await self._store.entries(tenant, PROGRAM, after=after, limit=min(PROGRAMS_AT_ONCE, limit - len(found)))
-            found += [ProgramInfo(name=one.id, size_bytes=len(_program_of(one)), updated_at=one.updated_at) for one in page.items]
+            found += [
+                ProgramInfo(name=entry.id, size_bytes=len(_decode_program(entry)), updated_at=entry.updated_at)
+                for entry in page.items
+            ]
             after = page.next
             if after is None or len(found) >= limit:
                 return found, after
@@ -219,12 +222,12 @@ class HookStore:
         found = await self._store.entry(tenant, PROGRAM, name)
         if found is None:
             raise NotFound("HOOK_PROGRAM_NOT_FOUND", f"hook program not found: {name[:200]}")
-        return _program_of(found)
+        return _decode_program(found)
 
     async def delete_program(self, principal: Principal, name: str) -> None:
         async with self._changing:
             await self.program(principal.tenant, name)
-            users = [one.id for one in await self.specs(principal.tenant) if one.executor.program == name]
+            users = [spec.id for spec in await self.specs(principal.tenant) if spec.executor.program == name]
             if users:
                 raise Conflict("HOOK_PROGRAM_IN_USE", f"the hook {users[0]} runs this program", "remove the hook first")
             await self._write(principal, DeleteEntry(kind=PROGRAM, id=name), "hook.program.delete", name)
@@ -268,13 +271,13 @@ class HookStore:
         run_id: str | None = None,
     ) -> Fired:
         """Tell every hook of the event. `listed` are the policy's; `target` is the capability that it was asked about."""
-        own = [one for one in await self.specs(session.tenant) if one.event is event]
-        due = [one for one in from_policy(listed, target=target) if one.event is event] if listed else []
+        own = [spec for spec in await self.specs(session.tenant) if spec.event is event]
+        due = [spec for spec in from_policy(listed, target=target) if spec.event is event] if listed else []
         if not own and not due:
             return Fired(event=event, data=data)
         executors = Executors(
             run_aside=self._run_aside(session, caller),
-            load_program=functools.partial(self._load_program, session, self._read_of(session.tenant)),
+            load_program=functools.partial(self._load_program, session, self._find_read(session.tenant)),
             egress=self._egress,
             find_key=self._find_key(session.tenant),
             connecting=functools.partial(self._connecting, session, caller),
@@ -284,8 +287,8 @@ class HookStore:
         fired = await fire(
             occasion, [*due, *own], executors.run, recheck, muted=await self.muted(session.tenant), clock_ms=self._clock_ms
         )
-        for one in fired.outcomes:
-            note("hook", one.hook_id, session=session.id, outcome=msgspec.to_builtins(one))
+        for outcome in fired.outcomes:
+            note("hook", outcome.hook_id, session=session.id, outcome=msgspec.to_builtins(outcome))
         if fired.blocked is not None:
             raise Blocked(fired)
         return fired
@@ -298,7 +301,7 @@ class HookStore:
             if source == "policy":
                 program = await self._policies.program(session.tenant, session.policy, name)
             elif found := await self._store.entry(session.tenant, PROGRAM, name):
-                program = _program_of(found)
+                program = _decode_program(found)
             if program is not None:
                 self._kept.put(key, program)
         return program
@@ -306,10 +309,10 @@ class HookStore:
     async def store_files(self, session: Session, fired: Fired) -> list[FileChanges]:
         """Store what the hooks that succeeded wrote; the live session must still be told."""
         left, now = list(fired.changes), self._clock_ms()
-        changes = [one for files in left for one in await to_store_changes(session.tenant, session.id, files, now)]
+        changes = [change for files in left for change in await to_store_changes(session.tenant, session.id, files, now)]
         await self._store.write(session.tenant, changes)
         return left
 
 
-def _program_of(entry: RegistryEntry) -> bytes:
+def _decode_program(entry: RegistryEntry) -> bytes:
     return base64.b64decode(entry.body["base64"])

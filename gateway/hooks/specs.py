@@ -81,7 +81,7 @@ _KINDS: Final[dict[str, Any]] = {
 }
 """The fields that are read as they are written."""
 _SHAPES: Final = {
-    "event": f"one of {', '.join(one.value for one in HookEvent)}",
+    "event": f"one of {', '.join(event.value for event in HookEvent)}",
     "timeout_ms": f"a whole number from {TIMEOUT_MS_RANGE[0]} to {TIMEOUT_MS_RANGE[1]}",
     "on_error": "block, allow or warn",
     "description": "a text of at most 1000 characters",

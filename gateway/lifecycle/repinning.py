@@ -75,7 +75,7 @@ class Repinning:
             if not found:
                 break
         active = await self._policies.active(principal.tenant)
-        failed = sum(one.error is not None for one in done.values())
+        failed = sum(session.error is not None for session in done.values())
         told = Repinned(
             policy=active.digest,
             policy_name=f"{active.name} v {active.version}",
@@ -92,7 +92,7 @@ class Repinning:
     async def _list_pinned(self, tenant: str) -> list[Session]:
         active = (await self._policies.active(tenant)).digest
         every = walk(lambda after: self._store.sessions(tenant, after=after, limit=1000))
-        return [one async for one in every if one.policy != active]
+        return [session async for session in every if session.policy != active]
 
     def _is_busy(self, session: Session) -> bool:
         live = self._sessions.lives.get(session.tenant, session.id)

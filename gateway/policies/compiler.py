@@ -104,7 +104,7 @@ class RefusedPolicy(Unprocessable):
     """A policy that may not be put in force. `findings` says why."""
 
     def __init__(self, findings: list[Finding]) -> None:
-        errors = [one for one in findings if one.severity == "error"]
+        errors = [finding for finding in findings if finding.severity == "error"]
         first = f"{errors[0].code}: {errors[0].message}" if errors else "the policy is refused"
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         super().__init__("POLICY_REFUSED", first + more, errors[0].hint if errors else None)
@@ -124,11 +124,11 @@ class Compiler:
         self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None, *, tenant: str = ""
     ) -> Compiled:
         """A text that a caller sent."""
-        return (await self._ask(_request(sources, main, catalog), tenant)).compiled
+        return (await self._ask(_make_request(sources, main, catalog), tenant)).compiled
 
     async def load(self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
         """A stored policy."""
-        return (await self._loading.ask(_request(sources, main, catalog))).compiled
+        return (await self._loading.ask(_make_request(sources, main, catalog))).compiled
 
     async def diff(
         self, old: Policy, old_files: Mapping[str, bytes], new: Policy, new_files: Mapping[str, bytes], *, tenant: str = ""
@@ -191,7 +191,7 @@ class _CompilerProcess:
         await asyncio.get_running_loop().run_in_executor(self._thread, self._child.close)
 
 
-def _request(sources: Mapping[str, str], main: str, catalog: Catalog | None) -> _Compile:
+def _make_request(sources: Mapping[str, str], main: str, catalog: Catalog | None) -> _Compile:
     if main not in sources:
         raise Unprocessable("INVALID_ARGUMENT", f"the sources have no file {main[:80]!r}")
     if sum(len(name) + len(text) for name, text in sources.items() if not name.startswith(FOLDER)) > SOURCES_BYTES_MAX:
@@ -243,7 +243,7 @@ def compile_here(sources: Mapping[str, str], main: str, catalog: Catalog | None 
     about = bases.pop(BASE_CATALOG, None)
     base = Base(Memory(bases), load_catalog(about) if about is not None else None)
     checked = check(main, Memory(files), catalog, base)
-    findings = [_finding(one) for one in checked.diagnostics]
+    findings = [_make_finding(diagnostic) for diagnostic in checked.diagnostics]
     if not checked.ok or checked.evaluator is None:
         return Compiled(findings=findings)
     program, proofs = checked.program, {proof.text: proof.method for proof in checked.proofs}
@@ -259,20 +259,20 @@ def _diff_here(request: _Diff) -> list[Changed]:
     old, new = Policy(request.old, request.old_catalog), Policy(request.new, request.new_catalog)
     return [
         Changed(
-            capability=one.request.capability,
-            what=one.what,
-            loosens=one.loosens,
-            attributes=dict(one.request.attributes),
-            before=side(one.before),
-            after=side(one.after),
+            capability=change.request.capability,
+            what=change.what,
+            loosens=change.loosens,
+            attributes=dict(change.request.attributes),
+            before=side(change.before),
+            after=side(change.after),
         )
-        for one in diff(old, new)
+        for change in diff(old, new)
     ]
 
 
-def _finding(one: Diagnostic) -> Finding:
-    place = Place(file=one.span.source.path, **one.span.place()) if one.span is not None else None
-    return Finding(code=one.code, severity=one.severity, message=one.message, hint=one.hint, place=place)
+def _make_finding(found: Diagnostic) -> Finding:
+    place = Place(file=found.span.source.path, **found.span.place()) if found.span is not None else None
+    return Finding(code=found.code, severity=found.severity, message=found.message, hint=found.hint, place=place)
 
 
 def answer(message: bytes) -> bytes:

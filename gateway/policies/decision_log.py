@@ -67,7 +67,7 @@ class Decisions:
         decision: Decision,
     ) -> dict[str, Any]:
         """Log a decision. What of its arguments may be shown elsewhere, too, without the facts."""
-        shown, masked = self._shown(policy, event, facts, arguments)
+        shown, masked = self._mask(policy, event, facts, arguments)
         at = self._clock_ms()
         self.recent.append(
             Decided(
@@ -92,16 +92,16 @@ class Decisions:
 
     def before(self, at: int) -> int:
         """How many were made before a time."""
-        return sum(1 for log in (self.recent, self.differences) for one in log if one.at < at)
+        return sum(1 for log in (self.recent, self.differences) for logged in log if logged.at < at)
 
     def forget_before(self, at: int) -> int:
         """Those go; how many."""
         count = self.before(at)
-        self.recent = deque((one for one in self.recent if one.at >= at), KEPT_DECISIONS)
-        self.differences = deque((one for one in self.differences if one.at >= at), KEPT_DECISIONS)
+        self.recent = deque((decided for decided in self.recent if decided.at >= at), KEPT_DECISIONS)
+        self.differences = deque((difference for difference in self.differences if difference.at >= at), KEPT_DECISIONS)
         return count
 
-    def _shown(
+    def _mask(
         self, policy: Policy, event: str, facts: Mapping[str, Any], arguments: Mapping[str, Any]
     ) -> tuple[dict[str, Any], bool]:
         """The request as it may be logged, and whether something of it is missing. Facts are the operator's own words: short."""
@@ -126,8 +126,8 @@ class Decisions:
         catalog = policy.catalog
         capability = catalog.capabilities.get(event)
         fields = tuple(capability.fields.values()) if capability is not None else ()
-        hidden = tuple(one.name for one in (*catalog.context.values(), *fields) if one.sensitive)
-        places = tuple((one.name, tuple(one.name.removeprefix("args.").split(".")), one.type.normalise) for one in fields)
+        hidden = tuple(field.name for field in (*catalog.context.values(), *fields) if field.sensitive)
+        places = tuple((field.name, tuple(field.name.removeprefix("args.").split(".")), field.type.normalise) for field in fields)
         if len(self._fields) >= _FIELDS_KEPT:
             self._fields.clear()
         self._fields[catalog.digest, event] = hidden, places

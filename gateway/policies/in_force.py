@@ -115,12 +115,12 @@ class Policies:
 
     async def gate(self, tenant: Tenant, session: Session | None = None, caller: Principal | None = None) -> Gate:
         """For a session as a caller meets it, under the policy it was opened with; or for the tenant, under its active one."""
-        in_force = await self._in_force(tenant.id)
+        in_force = await self._find_in_force(tenant.id)
         policy = in_force.active
         if session is not None and session.policy and session.policy != policy.digest:
-            policy = await self._pinned(tenant.id, session.policy)
+            policy = await self._find_pinned(tenant.id, session.policy)
         if session is not None and policy.digest in self._defaults and not self.pins.has(tenant.id, policy.digest):
-            record = self._default_record(tenant.id, policy.digest, is_active=False)
+            record = self._make_default_record(tenant.id, policy.digest, is_active=False)
             await self.pins.keep(record, policy, self._programs.get(policy.digest, {}))
         folded = policy.open_session(facts_of(tenant, session, caller, policy.catalog.context))
         audit = functools.partial(self._audit.note, tenant.id)
@@ -128,36 +128,36 @@ class Policies:
         return gate.asked_by(caller.name) if caller is not None else gate
 
     async def active(self, tenant: str) -> Policy:
-        return (await self._in_force(tenant)).active
+        return (await self._find_in_force(tenant)).active
 
     @contextlib.asynccontextmanager
     async def steady(self, tenant: str) -> AsyncIterator[Policy]:
         """The active one, which is not replaced meanwhile."""
-        in_force = await self._in_force(tenant)
+        in_force = await self._find_in_force(tenant)
         async with in_force.lock:
             yield in_force.active
 
-    async def _in_force(self, tenant: str) -> _InForce:
+    async def _find_in_force(self, tenant: str) -> _InForce:
         found = self._tenants.get(tenant)
         if found is None:
             stored = [*await self._store.policies_in(tenant, "active"), *await self._store.policies_in(tenant, "shadow")]
-            compiled = {one.state: await self._compiled(one) for one in stored}
+            compiled = {record.state: await self._compile(record) for record in stored}
             lately = Decisions(self._clock_ms)
             lately.shadow = compiled.get("shadow")
             found = self._tenants.setdefault(tenant, _InForce(compiled.get("active", self.default), lately))
         return found
 
-    async def _pinned(self, tenant: str, digest: str) -> Policy:
+    async def _find_pinned(self, tenant: str, digest: str) -> Policy:
         found = self._defaults.get(digest) or self._by_digest.get((tenant, digest))
         if found is None:
             stored = await self._store.policy(tenant, digest)
-            found = await (self.pins.policy(tenant, digest) if stored is None else self._compiled(stored))
+            found = await (self.pins.policy(tenant, digest) if stored is None else self._compile(stored))
             if found is None:
                 raise PolicyGone
             self._remember((tenant, digest), found)
         return found
 
-    async def _compiled(self, stored: StoredPolicy) -> Policy:
+    async def _compile(self, stored: StoredPolicy) -> Policy:
         key = (stored.tenant, stored.digest)
         if key not in self._by_digest:
             catalog = load_catalog(stored.catalog.encode()) if stored.catalog else None
@@ -176,10 +176,10 @@ class Policies:
 
     async def recent(self, tenant: str, limit: int = 100) -> list[Decided]:
         """The newest first."""
-        return newest((await self._in_force(tenant)).lately.recent, limit)
+        return newest((await self._find_in_force(tenant)).lately.recent, limit)
 
     async def differences(self, tenant: str, limit: int = 100) -> list[Difference]:
-        return newest((await self._in_force(tenant)).lately.differences, limit)
+        return newest((await self._find_in_force(tenant)).lately.differences, limit)
 
     def known_decisions(self, tenant: str) -> Decisions:
         """What is remembered of a tenant's decisions since the start."""
@@ -203,16 +203,16 @@ class Policies:
 
     async def rehearse(self, tenant: str, policy: Policy) -> Replayed:
         """The tenant's recent decisions, put to another policy."""
-        recent = list((await self._in_force(tenant)).lately.recent)
+        recent = list((await self._find_in_force(tenant)).lately.recent)
         lines = [msgspec.json.encode(decided) for decided in recent if not decided.masked]
         found: Replay = await asyncio.to_thread(replay, policy, lines, keep=20)
-        told = [(one.record, one.decision.verdict) for one in found.kept]
+        told = [(case.record, case.decision.verdict) for case in found.kept]
         return Replayed(
             total=found.total,
             changed=found.changed,
             loosened=found.loosened,
             not_replayable=len(recent) - len(lines),
-            examples=[{"event": one.event, "attributes": one.attributes, "was": one.verdict, "is": now} for one, now in told],
+            examples=[{"event": was.event, "attributes": was.attributes, "was": was.verdict, "is": now} for was, now in told],
         )
 
     async def unfit(self, tenant: str, name: str, catalog: Catalog) -> list[Finding]:
@@ -243,7 +243,7 @@ class Policies:
         """Put a policy, which `check` has made of the sources, in force, or into the shadow of the one that is. Raises
         `RefusedPolicy` and changes nothing if the tenant does not fit it."""
         rehearsed = await self.rehearse(tenant, policy)
-        in_force = await self._in_force(tenant)
+        in_force = await self._find_in_force(tenant)
         async with in_force.lock:
             if unfit := await self.unfit(tenant, policy.name, policy.catalog):
                 raise RefusedPolicy(unfit)
@@ -261,22 +261,24 @@ class Policies:
         if watched is not None and watched.digest == policy.digest:
             raise Unprocessable("POLICY_REFUSED", f"{policy.name} v {policy.version} is in force: it cannot be its own shadow")
         newest = 0  # they come newest first
-        async for one in walk(lambda after: self._store.policies(tenant, policy.name, after=after, limit=200)):
-            newest = newest or one.version
-            if one.version == policy.version and _differs(one, policy, sources):
+        async for stored in walk(lambda after: self._store.policies(tenant, policy.name, after=after, limit=200)):
+            newest = newest or stored.version
+            if stored.version == policy.version and _differs(stored, policy, sources):
                 hint, what = f"write: policy {policy.name} v {newest + 1}", "with other rules or hooks"
                 raise Conflict("POLICY_EXISTS", f"{policy.name} v {policy.version} is there already, {what}", hint)
 
     async def _put(self, record: StoredPolicy, rehearsed: Replayed) -> None:
         """Store it, and retire whatever was in its place."""
-        before = [one for one in await self._store.policies_in(record.tenant, record.state) if one.digest != record.digest]
+        before = [
+            stored for stored in await self._store.policies_in(record.tenant, record.state) if stored.digest != record.digest
+        ]
         facts = {"name": record.name, "version": record.version, "replayed": msgspec.to_builtins(rehearsed)}
         facts["replayed"].pop("examples")
         kind = f"policy.{record.state}"
         await self._store.write(
             record.tenant,
             [
-                *(PutPolicy(policy=msgspec.structs.replace(one, state="retired")) for one in before),
+                *(PutPolicy(policy=msgspec.structs.replace(stored, state="retired")) for stored in before),
                 PutPolicy(policy=record),
                 AppendAudit(at=record.created_at, kind=kind, actor=record.created_by, subject=record.digest, data=facts),
             ],
@@ -297,7 +299,7 @@ class Policies:
         """One of the tenant's policies, or a default that decides for it or for sessions of it."""
         found = await self._store.policy(tenant, digest)
         if found is None and digest in self._defaults:
-            found = self._default_record(tenant, digest, is_active=digest == (await self.active(tenant)).digest)
+            found = self._make_default_record(tenant, digest, is_active=digest == (await self.active(tenant)).digest)
         if found is None:
             found = await self.pins.record(tenant, digest)
         if found is None:
@@ -320,7 +322,7 @@ class Policies:
 
     async def records(self, tenant: str, name: str | None, after: str | None, limit: int) -> Page[StoredPolicy]:
         """The default first, if that is in force; then what the store has."""
-        default = None if after is not None else await self._default_in_force(tenant, name)
+        default = None if after is not None else await self._describe_default(tenant, name)
         after = None if after == AFTER_DEFAULT else after
         if default is None:
             return await self._store.policies(tenant, name, after=after, limit=limit)
@@ -329,13 +331,13 @@ class Policies:
             return Page([default], AFTER_DEFAULT if rest.items else None)
         return Page([default, *rest.items], rest.next)
 
-    async def _default_in_force(self, tenant: str, name: str | None) -> StoredPolicy | None:
+    async def _describe_default(self, tenant: str, name: str | None) -> StoredPolicy | None:
         active = await self.active(tenant)
         if active is not self.default or name not in (None, active.name):
             return None
-        return self._default_record(tenant, active.digest, is_active=True)
+        return self._make_default_record(tenant, active.digest, is_active=True)
 
-    def _default_record(self, tenant: str, digest: str, *, is_active: bool) -> StoredPolicy:
+    def _make_default_record(self, tenant: str, digest: str, *, is_active: bool) -> StoredPolicy:
         return record_of_default(self._defaults[digest], tenant, self._read_at[digest], is_active=is_active)
 
     async def collect(self, tenant: str) -> None:
@@ -351,14 +353,14 @@ class Policies:
     async def find(self, tenant: str, digest: str) -> Policy:
         """One of the tenant's policies, or the default."""
         try:
-            return await self._pinned(tenant, digest)
+            return await self._find_pinned(tenant, digest)
         except Forbidden:
             raise missing("policy", digest) from None
 
 
 def _differs(stored: StoredPolicy, policy: Policy, sources: Mapping[str, str]) -> bool:
     """In what it decides, or in a program that judges for it."""
-    programs = {one.program for one in policy.ir.hooks}
+    programs = {hook.program for hook in policy.ir.hooks}
     return stored.digest != policy.digest or any(stored.sources.get(name) != sources.get(name) for name in programs)
 
 

@@ -89,15 +89,15 @@ class Pins:
     async def collect(self, tenant: str, current: Collection[str]) -> None:
         """Delete those under which no session of the tenant is, but for the `current` ones."""
         page = walk(lambda after: self._store.entries(tenant, KIND, after=after, limit=20))
-        found = {one.id async for one in page} - set(current)
+        found = {entry.id async for entry in page} - set(current)
         if not found:
             return
         async for session in walk(lambda after: self._store.sessions(tenant, after=after, limit=1000)):
             found.discard(session.policy)
-        changes: list[Change] = [DeleteEntry(kind=KIND, id=one) for one in found]
+        changes: list[Change] = [DeleteEntry(kind=KIND, id=digest) for digest in found]
         if changes:
             await self._store.write(tenant, changes)
-            self._kept.difference_update((tenant, one) for one in found)
+            self._kept.difference_update((tenant, digest) for digest in found)
 
     def forget(self, tenant: str) -> None:
         self._kept = {key for key in self._kept if key[0] != tenant}

@@ -61,7 +61,7 @@ class AskedQuotas(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     requests_per_min: Count | None = None
 
     def over(self, quotas: Quotas) -> Quotas:
-        return msgspec.structs.replace(quotas, **_named(self))
+        return msgspec.structs.replace(quotas, **_list_given(self))
 
 
 class CreateTenant(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -114,16 +114,16 @@ class Tenancy:
     async def create(self, principal: Principal, asked: CreateTenant) -> Tenant:
         if not _TENANT_ID.fullmatch(asked.id):
             raise BadRequest("INVALID_ARGUMENT", "a tenant's id is a lower-case letter and up to 62 letters, digits, '-' or '_'")
-        async with self._alone(asked.id):
+        async with self._lock(asked.id):
             now = self._clock_ms()
-            fields = {"birth": new_birth(), **_named(asked), "quotas": asked.quotas.over(Quotas())}
+            fields = {"birth": new_birth(), **_list_given(asked), "quotas": asked.quotas.over(Quotas())}
             tenant = Tenant(**fields, created_at=now, updated_at=now)
             check_facts(tenant, self._policies.default)
             audit = AppendAudit(at=now, kind="tenant.create", actor=principal.name, subject=tenant.id)
             await self._store.write(tenant.id, [PutTenant(tenant=tenant, expect=ABSENT), audit])
             return tenant
 
-    def _alone(self, tenant_id: str) -> asyncio.Lock:
+    def _lock(self, tenant_id: str) -> asyncio.Lock:
         """No other task creates, changes or deletes a tenant of this id meanwhile."""
         return self._locks.setdefault(tenant_id, asyncio.Lock())
 
@@ -137,9 +137,9 @@ class Tenancy:
         return await self._store.tenants(after=after, limit=limit)
 
     async def update(self, principal: Principal, tenant_id: str, asked: UpdateTenant) -> Tenant:
-        async with self._alone(tenant_id):
+        async with self._lock(tenant_id):
             found, now = await self.get(tenant_id), self._clock_ms()
-            changed = _named(asked)
+            changed = _list_given(asked)
             if asked.quotas is not None:
                 changed["quotas"] = asked.quotas.over(found.quotas)
             tenant = msgspec.structs.replace(found, **changed, updated_at=now)
@@ -157,7 +157,7 @@ class Tenancy:
     async def delete(self, principal: Principal, tenant_id: str) -> None:
         """What is in memory is dropped first, and once more afterwards: a request may have come meanwhile, and another tenant
         that is created under this id must find nothing. THREAT[TM-STORE-REMAINS]"""
-        async with self._alone(tenant_id):
+        async with self._lock(tenant_id):
             await self.get(tenant_id)
             if any([stored.token.id == principal.token_id async for stored in self._tokens(tenant_id)]):
                 hint = "make a token for an admin of another tenant, and ask with that"
@@ -263,6 +263,6 @@ async def issue(store: Store, tenant_id: str, asked: CreateToken, *, by: str, no
     return NewToken(token=stored.token, secret=secret)
 
 
-def _named(asked: CreateTenant | UpdateTenant | AskedQuotas) -> dict[str, Any]:
+def _list_given(asked: CreateTenant | UpdateTenant | AskedQuotas) -> dict[str, Any]:
     """What was given."""
     return {name: value for name in asked.__struct_fields__ if (value := getattr(asked, name)) is not None}

@@ -100,10 +100,10 @@ def choose_master(keys: Keys, environment: Mapping[str, str]) -> LocalMasterKey:
     """The environment's, if it has any; what `keys`, those of the data folder, have wrapped before still opens."""
     if not environment.get(MASTER_VARIABLE):
         return LocalMasterKey(keys)
-    return LocalMasterKey(_keys_of(environment[MASTER_VARIABLE]), keys)
+    return LocalMasterKey(_parse_keys(environment[MASTER_VARIABLE]), keys)
 
 
-def _keys_of(text: str) -> Keys:
+def _parse_keys(text: str) -> Keys:
     """One or more keys `id:hex`, separated by commas; the last wraps. A bare `hex` has the id 1."""
     pairs = [part.strip().rpartition(":") for part in text.split(",") if part.strip()]
     try:
@@ -132,17 +132,17 @@ class Vault:
             raise BadRequest("INVALID_ARGUMENT", "a secret is text that can be encoded") from None
         if len(data) > VALUE_BYTES_MAX:
             raise TooLarge("SECRET_TOO_LARGE", f"a secret has at most {VALUE_BYTES_MAX} bytes")
-        keys = await self._ring(tenant) or await self._first_key(tenant)
+        keys = await self._load_ring(tenant) or await self._make_first_key(tenant)
         change = PutSecret(name=name, sealed=_seal(tenant, name, data, keys), at=self._clock_ms(), session_id=session_id)
         is_new = await self._store.secret(tenant, name, session_id) is None
-        told = self._told("secret.set", by, name, session=session_id, new=is_new)
+        told = self._make_audit("secret.set", by, name, session=session_id, new=is_new)
         await self._store.write(tenant, [change, told])
 
     async def get(self, tenant: str, name: str, session_id: str = "") -> Secret | None:
         sealed = await self._store.secret(tenant, name, session_id)
         if sealed is None:
             return None
-        keys = await self._ring(tenant)
+        keys = await self._load_ring(tenant)
         if keys is None:
             raise Internal("SECRET_DAMAGED", f"the tenant has no key for the secret {name[:100]!r}")
         return Secret(_open(tenant, name, sealed, keys))
@@ -150,11 +150,11 @@ class Vault:
     async def delete(self, tenant: str, name: str, session_id: str = "", *, by: str = "") -> bool:
         if await self._store.secret(tenant, name, session_id) is None:
             return False
-        told = self._told("secret.delete", by, name, session=session_id)
+        told = self._make_audit("secret.delete", by, name, session=session_id)
         await self._store.write(tenant, [DeleteSecret(name=name, session_id=session_id), told])
         return True
 
-    def _told(self, kind: str, by: str, subject: str, **data: Any) -> AppendAudit:
+    def _make_audit(self, kind: str, by: str, subject: str, **data: Any) -> AppendAudit:
         """THREAT[TM-STORE-SECRET]: which secret and which key, never what they are."""
         return AppendAudit(at=self._clock_ms(), kind=kind, actor=by, subject=subject, data=data)
 
@@ -172,13 +172,13 @@ class Vault:
 
     async def rotate(self, tenant: str, *, by: str = "") -> int:
         """A new data key, and every secret sealed with it; how many. The old key stays for reads under way."""
-        keys = await self._ring(tenant)
+        keys = await self._load_ring(tenant)
         if keys is None:
             return 0
-        fresh, change = await self._new_key(tenant, keys)
-        await self._store.write(tenant, [change, self._told("secret.rotate", by, change.id)])
+        fresh, change = await self._make_key(tenant, keys)
+        await self._store.write(tenant, [change, self._make_audit("secret.rotate", by, change.id)])
         count = 0
-        async for session_id, name in self._names(tenant):
+        async for session_id, name in self._list_names(tenant):
             count += await self._reseal(tenant, name, session_id, fresh)
         return count
 
@@ -201,38 +201,38 @@ class Vault:
             wrapped = await self._master.wrap(tenant, await self._unwrap(tenant, key.wrapped))
             changes.append(PutKey(id=key.id, wrapped=wrapped, at=key.created_at))
         if changes:
-            await self._store.write(tenant, [*changes, self._told("secret.rewrap", by, tenant, keys=len(changes))])
+            await self._store.write(tenant, [*changes, self._make_audit("secret.rewrap", by, tenant, keys=len(changes))])
         return len(changes)
 
-    async def _names(self, tenant: str) -> AsyncIterator[tuple[str, str]]:
-        async for secret in self._secrets_of(tenant, ""):
+    async def _list_names(self, tenant: str) -> AsyncIterator[tuple[str, str]]:
+        async for secret in self._list_secrets(tenant, ""):
             yield "", secret.name
         async for session in walk(lambda after: self._store.sessions(tenant, after=after, limit=1000)):
-            async for secret in self._secrets_of(tenant, session.id):
+            async for secret in self._list_secrets(tenant, session.id):
                 yield session.id, secret.name
 
-    def _secrets_of(self, tenant: str, session_id: str) -> AsyncIterator[SecretInfo]:
+    def _list_secrets(self, tenant: str, session_id: str) -> AsyncIterator[SecretInfo]:
         return walk(lambda after: self._store.secrets(tenant, session_id, after=after, limit=1000))
 
-    async def _ring(self, tenant: str) -> Keys | None:
+    async def _load_ring(self, tenant: str) -> Keys | None:
         """The tenant's data keys, asked of the store each time: another process may have made or rotated them."""
         stored = await self._store.keys(tenant)
         if not stored:
             return None
         return Keys(stored[-1].id, {key.id: await self._unwrap(tenant, key.wrapped) for key in stored})
 
-    async def _first_key(self, tenant: str) -> Keys:
-        keys, change = await self._new_key(tenant, None)
+    async def _make_first_key(self, tenant: str) -> Keys:
+        keys, change = await self._make_key(tenant, None)
         try:
             await self._store.write(tenant, [change])
         except Conflict:
-            found = await self._ring(tenant)
+            found = await self._load_ring(tenant)
             if found is None:
                 raise
             return found
         return keys
 
-    async def _new_key(self, tenant: str, keys: Keys | None) -> tuple[Keys, PutKey]:
+    async def _make_key(self, tenant: str, keys: Keys | None) -> tuple[Keys, PutKey]:
         key, key_id = secrets.token_bytes(_KEY_BYTES), str(len(keys.by_id) + 1 if keys else 1)
         change = PutKey(id=key_id, wrapped=await self._master.wrap(tenant, key), at=self._clock_ms(), expect=ABSENT)
         return (keys.rotated(key_id, key) if keys else Keys.of(key, key_id)), change

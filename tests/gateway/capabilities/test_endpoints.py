@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gateway.capabilities.endpoints import EndpointSource, EndpointSpec, WebClient
-from gateway.capabilities.secret_headers import masked
+from gateway.capabilities.secret_headers import mask
 from gateway.egress import Egress
 from sandbox.capabilities.registry import CapabilityLimits
 from sandbox.errors import RequestError
@@ -90,12 +90,12 @@ def test_tm_cap_secret_is_sent_to_its_host_only_and_never_comes_back() -> None:
 
 
 def test_secret_is_found_in_an_answer_also_as_json_writes_it() -> None:
-    assert masked('{"a": "x\\"y\\u00e9z", "b": "x"yéz"}', ['x"yéz']) == '{"a": "[secret]", "b": "[secret]"}'
+    assert mask('{"a": "x\\"y\\u00e9z", "b": "x"yéz"}', ['x"yéz']) == '{"a": "[secret]", "b": "[secret]"}'
     for kind in (str, str.encode):
         for more in ("", "'", '"', "\\n"):
             secret = "x'y\"z\\n" + more
-            assert "y" not in masked(repr(kind(f" {secret}: {more}")), [secret])
-    assert masked("abc", ["abc"]) == "abc"  # too short to be told from other text
+            assert "y" not in mask(repr(kind(f" {secret}: {more}")), [secret])
+    assert mask("abc", ["abc"]) == "abc"  # too short to be told from other text
 
 
 @pytest.mark.parametrize(
