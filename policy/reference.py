@@ -21,7 +21,6 @@ Made from the compiler by `python -m policy.reference`; do not edit. The guide i
 
 
 def page() -> str:
-    """The whole page as Markdown."""
     catalog = builtin_catalog()
     capabilities = sorted(catalog.capabilities.values(), key=lambda c: c.name)
     parts = [

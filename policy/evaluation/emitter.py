@@ -30,7 +30,6 @@ _COST = {"true": 1, "range": 2, "in": 3, "host": 8, "under": 10}
 
 
 def emit_event(policy: ir.Policy, event: str) -> Decide:
-    """Compile the decision function of one event."""
     return _Event(policy, event).build()
 
 

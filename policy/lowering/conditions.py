@@ -25,8 +25,6 @@ MAX_ATOMS_IN_ALL = 50_000
 
 @dataclass(slots=True)
 class Conditions(Constants):
-    """The conditions of one policy, lowered one after another."""
-
     atoms: int = 0
     _over: bool = False
     _let_cache: dict[tuple[int, int], ir.Expr | None] = field(default_factory=dict)
@@ -247,7 +245,6 @@ class Conditions(Constants):
         return self._atoms[key] or self.spoil()
 
     def _list(self, field_: Field, at: Token, values: tuple[s.Value, ...]) -> ir.Expr:
-        """One of several constants."""
         if not values:
             self._refuse_empty(at)
         elif field_.type.is_number:

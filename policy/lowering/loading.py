@@ -33,8 +33,6 @@ class Library(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """Files below one folder on disk."""
-
     root: Path
 
     def read(self, path: str) -> bytes | None:

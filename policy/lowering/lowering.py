@@ -36,7 +36,6 @@ _MISPLACED = {
 
 
 def lower(loaded: Loaded, findings: Findings) -> Program:
-    """Lower all units of a policy, imports first."""
     return _Lowering(loaded, findings).run()
 
 

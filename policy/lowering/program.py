@@ -24,8 +24,6 @@ class TestCase:
 
 @dataclass(slots=True)
 class Program:
-    """A lowered policy and where each part of it stands."""
-
     ir: ir.Policy
     catalog: Catalog
     source: Source

@@ -182,7 +182,6 @@ def _index(items: Iterable[T], what: str) -> dict[str, T]:
 
 
 def _read_definition(definition: Mapping[str, Any], context: Mapping[str, Field]) -> Capability:
-    """One capability from its wire form."""
     name = check_name(definition.get("name"))
     effects = definition.get("effects", definition.get("side_effect", "none"))
     effects = (effects,) if isinstance(effects, str) else tuple(effects)

@@ -92,7 +92,6 @@ class HookCall(msgspec.Struct, frozen=True):
 
     @property
     def event(self) -> str:
-        """Its wire name."""
         return {"before": "pre_tool_use", "after": "post_tool_use"}.get(self.phase, self.phase)
 
 

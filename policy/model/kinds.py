@@ -168,8 +168,6 @@ KIND_OF_SCHEMA: dict[str, Kind] = {word: kind for kind in _ROWS for word in kind
 
 
 class Field(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One attribute of a request."""
-
     name: str
     kind: str
     values: tuple[str, ...] = ()

@@ -105,7 +105,6 @@ class Cells:
         return (self.full & ~bits) if lit.neg else (self.full & bits)
 
     def find_cell(self, value: Scalar) -> int:
-        """The cell a concrete value lies in."""
         if isinstance(value, bool):
             return int(value)
         if isinstance(value, int):

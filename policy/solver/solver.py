@@ -199,5 +199,4 @@ def overlap(a: Mapping[str, int], b: Mapping[str, int]) -> bool:
 
 
 def includes(outer: Mapping[str, int], inner: Mapping[str, int]) -> bool:
-    """Box inclusion: every point of `inner` lies in `outer`."""
     return all(name in inner and not inner[name] & ~mask for name, mask in outer.items())

@@ -53,6 +53,5 @@ class Span(NamedTuple):
         return self.source.text[self.start : self.end]
 
     def place(self) -> dict[str, int]:
-        """Lines and columns of its beginning and end."""
         (line, column), (end_line, end_column) = self.source.position(self.start), self.source.position(self.end)
         return {"line": line, "column": column, "end_line": end_line, "end_column": end_column}

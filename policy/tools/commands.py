@@ -140,7 +140,6 @@ COMMANDS = (
 
 
 def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Mount every command of the table."""
     for command in COMMANDS:
         parser = subparsers.add_parser(
             command.name,

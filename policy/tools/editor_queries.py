@@ -113,7 +113,6 @@ def references(text: str, offset: int) -> tuple[str, list[Place]] | None:
 
 
 def name_fault(text: str, name: str, catalog: Catalog) -> str | None:
-    """Why a definition cannot take a name, or None."""
     if not _WORD.fullmatch(name) or name.split(".")[0] in ("allow", "ask", "deny"):
         return f"`{name}` is not a name"
     fields = {field for capability in catalog.capabilities.values() for field in capability.fields}
@@ -123,7 +122,6 @@ def name_fault(text: str, name: str, catalog: Catalog) -> str | None:
 
 
 def hover(text: str, offset: int, catalog: Catalog) -> tuple[str, Place] | None:
-    """The meaning and type of the word at an offset, as Markdown."""
     found = word_at(text, offset)
     if found is None:
         return None
@@ -162,7 +160,6 @@ def describe_capability(capability: Capability) -> str:
 
 
 def complete(text: str, offset: int, catalog: Catalog) -> list[Suggestion]:
-    """What can be written at an offset."""
     start = offset
     while start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_."):
         start -= 1

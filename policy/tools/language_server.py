@@ -44,7 +44,6 @@ class Editor:
         self._catalogs: dict[str, Catalog] = {}
 
     def publish(self, params: t.DidOpenTextDocumentParams | t.DidChangeTextDocumentParams) -> None:
-        """Check a text and send what was found in it."""
         document = self._document(params)
         checked = judge(document)
         self._catalogs[document.uri] = checked.loaded.catalog
@@ -111,7 +110,6 @@ class Editor:
 
 
 def make_server() -> LanguageServer:
-    """A server with a handler for each feature of the table."""
     server = LanguageServer("hatchway-policy", "v1", text_document_sync_kind=t.TextDocumentSyncKind.Full)
     editor = Editor(server)
     features = (

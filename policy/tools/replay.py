@@ -20,8 +20,6 @@ MAX_LINE_BYTES = 1_000_000
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One decision as it was logged."""
-
     event: str
     attributes: dict[str, Any]
     verdict: str

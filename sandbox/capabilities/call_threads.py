@@ -176,7 +176,6 @@ class Job:
         return ended
 
     def abandon(self) -> None:
-        """The caller has stopped waiting."""
         self._abandoned = True
         loop, task = self._loop, self._task
         if loop is not None and task is not None:
@@ -196,8 +195,6 @@ class Job:
 
 
 class CallThread:
-    """One thread and the two semaphores of its hand-over."""
-
     __slots__ = ("_cpu", "_cpus", "_done", "_id", "_job", "_runner", "_start")
 
     def __init__(self) -> None:

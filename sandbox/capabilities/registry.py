@@ -189,8 +189,6 @@ def declaration_digest(capability: Capability) -> str:
 
 
 class Calls:
-    """The capability calls of one run."""
-
     def __init__(self, registry: Registry, run: Run) -> None:
         self.records: list[ExternalCallRecord] = []
         self._registry = registry
@@ -254,7 +252,6 @@ class Calls:
         )
 
     def _answer(self, entry: Entry, asked: ToolCallContext | None, request_digest: str) -> tuple[Any, bytes]:
-        """What the function gives, and the message that says so."""
         limits = entry.capability.limits
         if asked is None:
             raise ToolError("INVALID_ARGUMENT", f"the request is larger than {limits.max_request_bytes} bytes")

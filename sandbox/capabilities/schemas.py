@@ -75,8 +75,6 @@ def _first_line(error: Exception) -> str:
 
 
 class Arguments:
-    """How arguments are checked and passed to a function."""
-
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._validator = None if schema in _SAY_NOTHING else compile_schema(schema, "input_schema")
         self.is_named = schema.get("type") == "object" or "properties" in schema if isinstance(schema, Mapping) else False

@@ -249,7 +249,6 @@ class Guest:
         self._measured_at_bytes = self._memory.size_bytes
 
     def undo(self) -> None:
-        """Take back the turn that has just ended."""
         if self._unsaved:
             self._unsaved = False
         else:
@@ -310,7 +309,6 @@ class Guest:
         self._unsaved = False
 
     def _fill(self) -> None:
-        """Put the saved pages over the image."""
         grow_to(self._instance, self._saved_bytes)
         if self._packed is not None:
             spans = self._packed.spans()
@@ -325,7 +323,6 @@ class Guest:
             self._memory.put_pages(self._pages)
 
     def freeze(self, tools: tuple[str, ...] = ()) -> GuestState:
-        """The guest as it is now, between two turns."""
         self.prepare()
         if self._journal:
             self._save()
@@ -363,7 +360,6 @@ class Guest:
 
     @property
     def free_bytes(self) -> int:
-        """Memory that is not charged."""
         return self._free_bytes
 
     @property

@@ -34,7 +34,6 @@ class Source:
         self._poll.register(descriptor, select.POLLIN)
 
     def read(self, count: int, run: Run) -> bytes:
-        """Up to `count` bytes; none at the end."""
         try:
             run.wait_ready(lambda seconds: bool(self._poll.poll(seconds * 1000)))
             return os.read(self._descriptor, count)
@@ -49,8 +48,6 @@ class Source:
 
 
 class World:
-    """The outside, live."""
-
     args: Sequence[bytes] = (b"hatchway",)
     environ: Sequence[bytes] = ENVIRON
 

@@ -132,8 +132,6 @@ class _Still:
 
 
 class Image:
-    """One guest, frozen."""
-
     first_turn_bytes = 0
     """Pages a guest of this image writes in its first turn, once that has been measured."""
     first_turn_ranges: Sequence[tuple[int, int]] = ()
@@ -153,7 +151,6 @@ class Image:
         self.root: Image = self
 
     def map(self, instance: Instance) -> None:
-        """Show it in an instance's memory, copy-on-write."""
         map_image(instance, self.descriptor, self.size_bytes)
 
     def read(self, start: int, length: int) -> bytes:

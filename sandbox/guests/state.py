@@ -272,7 +272,6 @@ class GuestState:
         return found.hexdigest()
 
     def write_memory(self, descriptor: int) -> None:
-        """Write the whole memory into an empty file; pages of zeros stay holes."""
         os.ftruncate(descriptor, self.memory_bytes)
         _copy_sparse(self.image.descriptor, descriptor, min(self.image.size_bytes, self.memory_bytes))
         for number, data in self.pages.items():

@@ -165,7 +165,6 @@ class History:
         return snapshot_format.decode_manifest(self._read_manifest(snapshot_id))
 
     def load(self, snapshot_id: str) -> Snapshot:
-        """The snapshot, whole."""
         encoded = self._read_manifest(snapshot_id)
         manifest = snapshot_format.decode_manifest(encoded)
         found = snapshot_format.find_images(manifest, self._images)
@@ -190,7 +189,6 @@ class History:
         return data
 
     def thaw(self, snapshot_id: str, files: VfsLimits | None = None) -> SessionState:
-        """A state to start a session from."""
         return snapshot_format.thaw(self.load(snapshot_id), files=files, store=self._images)
 
     def log(self) -> list[Entry]:

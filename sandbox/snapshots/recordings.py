@@ -68,8 +68,6 @@ msgspec.json.Decoder(_Stored)  # described before there are threads: see `sandbo
 
 @dataclass(frozen=True, slots=True)
 class Recording(Rerun):
-    """A run, ready to be replayed."""
-
     ending: Ending
 
     @property

@@ -102,7 +102,6 @@ class Rerun:
     journal: Journal
 
     def session(self, limits: SessionLimits, registry: Registry | None, store: Images, files: VfsLimits | None = None) -> Session:
-        """A session in the state the run started from."""
         return Session(
             self.journal.session_id,
             language=self.start.language,

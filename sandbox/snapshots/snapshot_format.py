@@ -120,7 +120,6 @@ def id_of(encoded_manifest: bytes) -> str:
 
 
 def take(state: SessionState, origin: Origin, *, store: Images = images) -> Snapshot:
-    """A snapshot of `state`."""
     pages = {name: guest.changed_pages() for name, guest in sorted(state.guests.items())}
     digests = {name: compute_digests(changed, state.guests[name].sums) for name, changed in pages.items()}
     return _take(state, origin, pages, digests, store)
@@ -253,7 +252,6 @@ def save(state: SessionState, origin: Origin, keys: Keys, *, tenant: str = LOCAL
 
 
 def pack(snapshot: Snapshot, base: Manifest | None = None) -> bytes:
-    """The snapshot as bytes: whole, or without what `base` has."""
     known: Collection[bytes] = sizes_in(base) if base is not None else ()
     masks, frames = {}, Frames()
     for name, pages in sorted(snapshot.pages.items()):

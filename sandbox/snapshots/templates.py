@@ -91,7 +91,6 @@ class Templates:
         return result
 
     def keep(self, name: str, state: SessionState) -> str:
-        """Make a template of a state; its id."""
         snapshot = snapshot_format.take(state, Origin(session_id=_check_name(name), label=name), store=self._images)
         packed = snapshot_format.pack(snapshot)
         cache = self._images.cache
@@ -183,7 +182,6 @@ class Templates:
                 cache.discard(path.name)
 
     def cache_names(self) -> set[str]:
-        """The files in the cache that templates need."""
         names: set[str] = set()
         for path in self._images.cache.directory.glob(f"*{_SUFFIX}"):
             template_id, manifest = _describe(path.read_bytes())
@@ -210,7 +208,6 @@ def _memory_name(template_id: str, guest: str) -> str:
 
 
 def _describe(packed: bytes) -> tuple[str, Manifest]:
-    """A template's id and its manifest."""
     encoded = snapshot_format.decode_record(packed, Pack, "template").manifest
     return snapshot_format.id_of(encoded), snapshot_format.decode_manifest(encoded)
 

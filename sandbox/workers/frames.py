@@ -63,13 +63,10 @@ def decode(data: bytes) -> Frame:
 
 
 class Frames:
-    """Frames out of a stream of bytes."""
-
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames that `data` completes."""
         buffer: bytes | bytearray = self._buffer
         if buffer:
             buffer += data

@@ -235,12 +235,10 @@ class ProcessWorkers:
 
     @property
     def spares(self) -> int:
-        """Workers that are ready for the next tenant."""
         return len(self._spares)
 
     @property
     def live(self) -> int:
-        """Processes that are there, spare ones too."""
         return len(self._processes)
 
     def read_cpu(self) -> dict[str, float]:

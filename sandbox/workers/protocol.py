@@ -43,7 +43,6 @@ encode = msgspec.json.Encoder().encode
 
 
 def _derive(verb: str) -> tuple[type[msgspec.Struct], Any]:
-    """The request for a verb, and the type of its answer."""
     method = getattr(Worker, verb)
     hints = typing.get_type_hints(method)
     fields: list[Any] = []
@@ -92,8 +91,6 @@ class Called(msgspec.Struct, frozen=True):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Contents that a sync needs."""
-
     call: int
     digests: list[bytes]
 
@@ -112,7 +109,6 @@ def decode(data: bytes, kind: Any) -> Any:
 
 
 def encode_message(message: Any) -> tuple[bytes, list[bytes]]:
-    """The body and the blobs of a request or an answer."""
     blobs: list[bytes] = []
     return encode(_put(message, blobs)), blobs
 

@@ -13,7 +13,6 @@ from sandbox.typescript.erase import Erased
 
 
 def describe_records() -> None:
-    """Describe every record that is defined by now."""
     msgspec.json.Decoder(Erased)
     kinds: list[type[msgspec.Struct]] = [msgspec.Struct]
     while kinds:

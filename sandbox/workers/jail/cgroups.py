@@ -19,7 +19,6 @@ class Cgroups:
         self._parent = parent
 
     def add(self, pid: int, memory_bytes: int) -> bool:
-        """Put a process into a cgroup of its own."""
         folder = self._parent / f"hatchway-{pid}"
         try:
             folder.mkdir()

@@ -89,7 +89,6 @@ def list_files() -> set[int]:
 
 
 def close_files(keep: Collection[int]) -> None:
-    """Close every descriptor but those."""
     for descriptor in list_files() - {0, 1, 2} - set(keep):
         os.close(descriptor)
 

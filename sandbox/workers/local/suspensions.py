@@ -65,7 +65,6 @@ class _Stored(StoredRerun, frozen=True, kw_only=True):
 
 
 def suspend(session: Session, request: RunRequest, notes: Notes, result: RunResult, store: Images) -> bytes:
-    """The run that has just been suspended."""
     made = [call for call in result.external_calls if call.status is not CallStatus.APPROVAL_PENDING]
     written = (len(notes.output[0]), len(notes.output[1]))
     journal = Journal.of(session, request, notes)
@@ -74,8 +73,6 @@ def suspend(session: Session, request: RunRequest, notes: Notes, result: RunResu
 
 @dataclass(frozen=True, slots=True)
 class Suspended(Rerun):
-    """A run that waits."""
-
     calls: list[ExternalCallRecord]
     written: tuple[int, int]
 

@@ -36,8 +36,6 @@ CODE_BYTES_MAX: Final = 256 << 20
 
 
 class Modules:
-    """Loaded modules by the digest of their code."""
-
     def __init__(self, store: Images) -> None:
         self._images = store
         self._ready: dict[bytes, Prepared] = {}
@@ -83,7 +81,6 @@ def run_module(
     cancel: Cancel,
     on_output: Callable[[int, bytes], None],
 ) -> RunResult:
-    """Run a module's `_start` once."""
     if not stacks.is_enough():
         return stacks.on_large_stack(lambda: run_module(prepared, vfs, aside, limits, registry, cancel, on_output))
     run = Run(limits, on_output=on_output)

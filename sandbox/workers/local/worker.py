@@ -58,8 +58,6 @@ T = TypeVar("T")
 
 
 class _Live:
-    """An open session and what its worker knows of it."""
-
     def __init__(self, session: Session, switchboard: Switchboard, free_bytes: int = 0) -> None:
         self.session = session
         self.free_bytes = free_bytes
