@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from lark import Token
 from msgspec.structs import replace
 
-from policy.lowering.constants import Constants, LetEntry, Size, Targets
+from policy.lowering.vocabulary import LetEntry, Size, Targets, Vocabulary
 from policy.model import ir
 from policy.model.catalog import Capability, Field
 from policy.syntax import tree as s
@@ -24,7 +24,7 @@ MAX_ATOMS_IN_ALL = 50_000
 
 
 @dataclass(slots=True)
-class Conditions(Constants):
+class Conditions(Vocabulary):
     atoms: int = 0
     _over: bool = False
     _let_cache: dict[tuple[int, int], ir.Expr | None] = field(default_factory=dict)

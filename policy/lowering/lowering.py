@@ -10,11 +10,11 @@ from typing import Any, cast
 
 from lark import Token
 
-from policy.lowering.constants import SetEntry, Targets
+from policy.lowering.conditions import Conditions
 from policy.lowering.declared_tests import lower_test
 from policy.lowering.loading import Loaded, Unit
 from policy.lowering.program import Part, Program
-from policy.lowering.vocabulary import Vocabulary, names_of, target_text
+from policy.lowering.vocabulary import SetEntry, Targets, names_of, target_text
 from policy.model import ir
 from policy.model.catalog import Field
 from policy.model.kinds import KINDS
@@ -43,7 +43,7 @@ class _Lowering:
     def __init__(self, loaded: Loaded, findings: Findings) -> None:
         self.loaded, self.findings = loaded, findings
         self.catalog = loaded.catalog
-        self.words = Vocabulary(loaded.catalog, findings, loaded.main.source, typed=loaded.typed)
+        self.words = Conditions(loaded.catalog, findings, loaded.main.source, typed=loaded.typed)
         self.error = self.words.error
         self.program = Program(ir.EMPTY, loaded.catalog, loaded.main.source)
         self.rules: list[ir.Rule] = []

@@ -1,25 +1,137 @@
-"""What a statement may be about: capabilities by name, family or effects, and the fixed lists of words.
+"""The words of a policy: constants with their units, targets, and the fixed lists, each checked where it stands.
 
-Equal targets are the same tuple, so that results can be kept per target.
+A bare word is a text only where no field, set or let has that name. Equal targets are the same tuple, so that results can be
+kept per target.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from lark import Token
 
-from policy.lowering.conditions import Conditions
-from policy.lowering.constants import Targets
-from policy.model.catalog import EFFECTS, Capability
+from policy.model.catalog import EFFECTS, Capability, Catalog, Field
 from policy.syntax import tree as s
-from policy.text.sources import Span
+from policy.text.diagnostics import Findings
+from policy.text.sources import Source, Span
+from policy.text.spelling import mixes_scripts
+
+Targets = tuple[Capability, ...]
+_ABOUT_CATALOG = ("HP020", "HP021")
 
 
 @dataclass(slots=True)
-class Vocabulary(Conditions):
+class SetEntry:
+    name: Token
+    values: tuple[s.Value, ...]
+    source: Source
+    used: bool = False
+
+
+class Size(NamedTuple):
+    """What a condition expands to. `needs` has one bit per let it refers to, directly or not."""
+
+    needs: int
+    atoms: int
+    depth: int
+    broken: bool
+
+
+@dataclass(slots=True)
+class LetEntry:
+    name: Token
+    expr: s.Expr
+    source: Source
+    index: int
+    size: Size
+    used: bool = False
+
+
+@dataclass(slots=True)
+class Vocabulary:
+    """What is defined so far, and how its values are read.
+
+    `about` are the capabilities of the rule being read; without `typed` the catalog is not the policy's own.
+    """
+
+    catalog: Catalog
+    findings: Findings
+    source: Source
+    sets: dict[str, SetEntry] = field(default_factory=dict)
+    lets: dict[str, LetEntry] = field(default_factory=dict)
+    faults: int = 0
+    about: Targets = ()
+    typed: bool = True
     _targets: dict[tuple[str, ...], Targets] = field(default_factory=dict)
+
+    def span(self, token: Token) -> Span:
+        start, end = s.offsets(token)
+        return Span(self.source, start, end)
+
+    def error(self, code: str, message: str, at: Token, hint: str | None = None) -> None:
+        self.faults += 1
+        if self.typed or code not in _ABOUT_CATALOG:
+            self.findings.add(code, message, self.span(at), hint)
+
+    def misfit(self, field_: Field, why: str, at: Token) -> None:
+        """Report that a field's type does not fit what is asked of it, with how it is compared."""
+        kind = field_.type
+        self.error("HP030", f"`{field_.name}` is {kind.words}{why}", at, kind.compare(field_.name, field_.values))
+
+    def number(self, field_: Field, value: s.Value) -> int | None:
+        """A constant for a numeric field, in bytes or milliseconds, or None after reporting."""
+        kind = field_.type
+        if value.kind != kind.literal:
+            is_text = value.kind in ("string", "symbol")
+            message = f"`{field_.name}` is {kind.words}" + (", not text" if is_text else "")
+            self.error("HP030" if is_text else "HP031", message, value.token, f"write {kind.words}, as in {kind.example}")
+            return None
+        number = kind.parse(value.token)
+        if not field_.low <= number <= field_.high:
+            self.error("HP032", f"`{field_.name}` lies in {field_.low:,}..{field_.high:,}", value.token)
+            return None
+        return number
+
+    def constant(self, field_: Field, value: s.Value) -> str | None:
+        """A constant in a condition: `text`, unless the word stands for something else there."""
+        word = str(value.token)
+        if value.kind == "symbol" and word not in field_.values:
+            is_field = word in self.catalog.context or any(word in target.fields for target in self.about)
+            if is_field or word in self.lets:
+                what = "a field; fields are compared with constants" if is_field else "a condition, not a value"
+                self.error("HP030", f"`{word}` is {what}", value.token, f'write `"{word}"` if the text is meant')
+                return None
+        if field_.type.labels is not None and field_.type.within == "in" and "*" in word:
+            hint = f"`{field_.name} under` a folder covers everything below it; write the folder alone"
+            self.error(
+                "HP029", f"`*` is no wildcard in {field_.type.words}: {word} matches only a file called so", value.token, hint
+            )
+            return None
+        return self.text(field_, value)
+
+    def text(self, field_: Field, value: s.Value) -> str | None:
+        """A constant for a text-like field, or None after reporting."""
+        if value.kind not in ("string", "symbol"):
+            self.misfit(field_, ", not a number", value.token)
+            return None
+        text = str(value.token)[1:-1] if value.kind == "string" else str(value.token)
+        if value.kind == "symbol" and text in self.sets:
+            self.error("HP030", f"`{text}` is a set", value.token, f"write `{field_.name} in {text}`")
+            return None
+        if mixes_scripts(text):
+            self.error("HP026", f"`{text}` mixes letters that look alike", value.token, "type it again in one alphabet")
+            return None
+        if field_.type.shape == "choice" and text not in field_.values:
+            hint = self.findings.guess(text, field_.values, "values: " + ", ".join(field_.values[:20]))
+            self.error("HP023", f"`{field_.name}` is never `{text}`", value.token, hint)
+            return None
+        fault = field_.type.find_fault(text)
+        if fault is not None:
+            self.error(fault.code, fault.message, value.token, fault.hint)
+            return None
+        return text
 
     def target(self, target: s.Target) -> Targets:
         """The capabilities a target stands for; empty after reporting."""

@@ -21,7 +21,6 @@ from lark.lexer import PatternRE, PatternStr, TerminalDef
 from policy.syntax import tree as s
 from policy.syntax.statement_recovery import Piece, pieces
 from policy.syntax.syntax_errors import report, report_place
-from policy.syntax.tree_builder import BUILDER
 from policy.text.diagnostics import Findings
 from policy.text.sources import Source, Span
 
@@ -56,7 +55,7 @@ def engine() -> Lark:
         lexer="contextual",
         start=["file", "header", "item"],
         maybe_placeholders=True,
-        transformer=cast(Any, BUILDER),
+        transformer=cast(Any, s.BUILDER),
         edit_terminals=_whole_words,
     )
 

@@ -1,15 +1,19 @@
 """The syntax tree: what was written, with places, before anything is looked up.
 
 Leaves are tokens, which know their offsets. `Joined` is flat, and `depth` counts the nesting, so that later stages may rely on
-the parser's bound.
+the parser's bound. `BUILDER` has an entry for each rule or alias of `grammar.lark`; the LALR engine calls them while it parses,
+innermost first, so nothing here recurses. An absent `[...]` arrives as None.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from lark import Token
 
+Build = Callable[[list[Any]], Any]
 ValueKind = Literal["string", "symbol", "number", "size", "duration", "set"]
 
 
@@ -220,3 +224,83 @@ def list_atoms(expr: Expr) -> list[Atom]:
 def clause_token(clause: Clause) -> Token:
     """The token to point at when something is wrong with a clause."""
     return Token("NAME", "x", start_pos=find_extent(clause.expr)[0]) if isinstance(clause, Auto) else clause[0]
+
+
+def _make(node: Callable[..., Any]) -> Build:
+    """A node with a part for each child."""
+    return lambda c: node(*c)
+
+
+def _gather(node: Callable[..., Any], first: int) -> Build:
+    """A node whose last part is all children from `first` on."""
+    return lambda c: node(*c[:first], tuple(c[first:]))
+
+
+def _value(kind: ValueKind) -> Build:
+    return lambda c: Value(kind, c[0])
+
+
+def _keep_present(c: list[Any]) -> tuple[Any, ...]:
+    return tuple(v for v in c if v is not None)
+
+
+def _wrap(mark: Literal["not", "("]) -> Build:
+    return lambda c: Wrapped(mark, c[0], measure_depth(c[0]) + 1)
+
+
+def _join(word: Literal["and", "or"]) -> Build:
+    """`a and b and c` is reduced from the left and stays one flat node."""
+
+    def join(c: list[Any]) -> Expr:
+        left, right = c
+        items = left.items if isinstance(left, Joined) and left.word == word else [left]
+        items.append(right)
+        return Joined(word, items, max(measure_depth(left), measure_depth(right) + 1))
+
+    return join
+
+
+BUILDER = SimpleNamespace(
+    string=_value("string"),
+    symbol=_value("symbol"),
+    number=_value("number"),
+    size=_value("size"),
+    duration=_value("duration"),
+    set=_keep_present,
+    record=_keep_present,
+    pair=tuple,
+    setting=tuple,
+    compare=lambda c: Comparison(c[0], c[1], (c[2],)),
+    within=lambda c: Comparison(c[0], "in", c[1]),
+    within_name=lambda c: Comparison(c[0], "in", (Value("set", c[1]),)),
+    between=lambda c: Comparison(c[0], "..", (c[1], c[2])),
+    under=lambda c: Comparison(c[0], "under", (c[1],)),
+    under_set=lambda c: Comparison(c[0], "under", c[1]),
+    truth=_make(Truth),
+    group=_wrap("("),
+    not_=_wrap("not"),
+    and_=_join("and"),
+    or_=_join("or"),
+    capability=lambda c: Target("capability", c[0]),
+    family=lambda c: Target("family", c[0]),
+    effects=lambda c: Target("effects", None, c[0]),
+    rate=_make(Rate),
+    approver=_make(Approver),
+    approver_only=lambda c: Approver(c[0], None),
+    auto=_make(Auto),
+    because=_make(Because),
+    import_=_make(Import),
+    setdef=_make(SetDef),
+    letdef=_make(LetDef),
+    scope=_gather(Scope, 1),
+    rule=_gather(Rule, 3),
+    limit=_gather(Limit, 2),
+    phase=tuple,
+    event=lambda c: (c[0], None),
+    hook=lambda c: Hook(c[0], *c[1], *c[2:]),
+    prove=_make(Prove),
+    check=_make(TestCase),
+    test=_gather(Test, 2),
+    header=_make(Header),
+    file=_gather(File, 1),
+)

@@ -40,25 +40,21 @@ class Admission:
         self._rate = rate_per_min
         self._clock_ns = clock_ns
         self._lock = threading.Lock()
-        self._under_way = 0
+        self.under_way = 0
         self._old = 0
         self._recent: deque[_Ticket] = deque()
         self._waiting: dict[object, Callable[[], None]] = {}
 
-    @property
-    def under_way(self) -> int:
-        return self._under_way
-
     def enter(self) -> Callable[[], None] | None:
         """A function that ends the call's stay, to be called once; None if there is no place now. Raises `RateExceeded`."""
         with self._lock:
-            if self._under_way >= self._concurrency:
+            if self.under_way >= self._concurrency:
                 return None
             if self._rate is None:
-                self._under_way += 1
+                self.under_way += 1
                 return self._leave
             ticket = self._ticket(self._rate)
-            self._under_way += 1
+            self.under_way += 1
         return lambda: self._return(ticket)
 
     def _ticket(self, rate: int) -> _Ticket:
@@ -82,7 +78,7 @@ class Admission:
 
     def _leave(self) -> None:
         with self._lock:
-            self._under_way -= 1
+            self.under_way -= 1
             woken = list(self._waiting.values()) if self._waiting else ()
         for wake in woken:
             wake()

@@ -21,24 +21,11 @@ from typing import Any, Final
 _signal: Final = importlib.import_module("_signal")  # beneath `signal`, whose wrappers make enums and cost 50 µs a run
 
 _SIGNALS: Final = tuple(
-    int(getattr(_signal, name))
-    for name in [
-        "SIGINT",
-        "SIGTERM",
-        "SIGHUP",
-        "SIGQUIT",
-        "SIGALRM",
-        "SIGVTALRM",
-        "SIGPROF",
-        "SIGUSR1",
-        "SIGUSR2",
-        "SIGCHLD",
-        "SIGWINCH",
-        "SIGCONT",
-        "SIGTSTP",
-        "SIGIO",
-    ]
-)
+    int(getattr(_signal, f"SIG{name}"))
+    for name in (
+        "INT", "TERM", "HUP", "QUIT", "ALRM", "VTALRM", "PROF", "USR1", "USR2", "CHLD", "WINCH", "CONT", "TSTP", "IO",
+    )
+)  # fmt: skip
 """Those that programs handle. A signal that is handled by default, by C or not at all cannot raise."""
 _main_thread: Final = threading.main_thread().ident
 _getsignal: Final = _signal.getsignal

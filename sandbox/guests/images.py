@@ -54,20 +54,9 @@ ZERO_BLOCKS: Final = (bytes(512),) * (PAGE_BYTES // 512)
 _ZERO_PAGE: Final = bytes(PAGE_BYTES)
 _COMPILE_SECONDS_PER_MB = 0.75
 _PRELUDE_MODULES = (
-    "surroundings",
-    "plain",
-    "nearest",
-    "absent",
-    "permissions",
-    "capabilities",
-    "loop",
-    "processes",
-    "displays",
-    "failures",
-    "turn",
-    "immortals",
-    "install",
-)
+    "surroundings", "plain", "nearest", "absent", "permissions", "capabilities", "loop", "processes", "displays", "failures",
+    "turn", "immortals", "install",
+)  # fmt: skip
 _PYTHON_TURNS = (
     b'{"code":"import _hatchway\\n_hatchway.install.preload()\\ndel _hatchway"}',
     *[b'{"code":%s}' % code for code in (b'"1+1"', b'"x=1\\nx"', b'"print(1)\\nfrom math import pi"', b'"1/0"', b'"del x,pi"')]

@@ -113,17 +113,13 @@ class History:
         for name, pages in snapshot.pages.items():
             wanted.update(zip(split_digests(manifest.guests[name].digests), pages.values(), strict=True))
         with self._writing() as database:
-            there = self._known(wanted)
+            there = {digest for (digest,) in self._select("digest", wanted)}
             rows = [(digest, self._seal(compress(data))) for digest, data in wanted.items() if digest not in there]
             database.executemany("INSERT OR IGNORE INTO chunks VALUES (?, ?)", rows)
             parent = manifest.parent.hex() if manifest.parent else None
             sealed = self._seal(snapshot.encoded)
             row = (snapshot.id, parent, manifest.label, manifest.created_at, sealed)
             database.execute("INSERT OR IGNORE INTO snapshots VALUES (?, ?, ?, ?, ?)", row)
-
-    def _known(self, digests: Collection[bytes]) -> set[bytes]:
-        """Those of the digests whose chunks are here."""
-        return {digest for (digest,) in self._select("digest", digests)}
 
     def _select(self, what: str, digests: Collection[bytes]) -> Iterator[tuple[Any, ...]]:
         """Of those of the chunks that are here."""

@@ -29,21 +29,9 @@ from sandbox.errors import RequestError, SandboxError
 from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.guests.images import Image, Images, images
 from sandbox.guests.state import GuestState, PackedPages, SessionState
+from sandbox.snapshots import memory_pages
 from sandbox.snapshots.file_tree import FileRecord, TreeRecord, blocks_of_files, check_quotas, chunk_sizes, read_tree, write_tree
-from sandbox.snapshots.memory_pages import (
-    GuestRecord,
-    blocks_bytes,
-    check_memory,
-    check_nodes,
-    compute_digests,
-    pack_numbers,
-    page_numbers,
-    read_blocks,
-    read_table,
-    split_digests,
-    write_blocks,
-    write_table,
-)
+from sandbox.snapshots.memory_pages import GuestRecord, compute_digests, split_digests, write_blocks
 from sandbox.wire import DEFAULT_LIMITS, SNAPSHOT_VERSION, Language, SessionLimits
 
 FORMAT: Final = "hatchway-snapshot"
@@ -135,9 +123,9 @@ def _take(
             wasm=bytes.fromhex(guest.image.digest),
             image=bytes.fromhex(guest.image.memory_digest),
             memory_bytes=guest.memory_bytes,
-            pages=pack_numbers(pages[name]),
+            pages=memory_pages.pack_numbers(pages[name]),
             digests=digests[name],
-            descriptors=write_table(guest.table),
+            descriptors=memory_pages.write_table(guest.table),
             tools=list(guest.tools),
             umask=guest.table.umask,
         )
@@ -309,19 +297,20 @@ def unpack(
         raise corrupt("pages of a guest are missing")
     numbers = {}
     for name, guest in manifest.guests.items():
-        check_memory(guest, found[name], memory_mb)
-        numbers[name] = page_numbers(guest)
+        memory_pages.check_memory(guest, found[name], memory_mb)
+        numbers[name] = memory_pages.page_numbers(guest)
     sizes = chunks_in(manifest)
     held = split_digests(body.chunks)
     if any(one not in sizes for one in held):
         raise corrupt("the snapshot has a chunk that no file needs")
-    blocks = {name: blocks_bytes(manifest.guests[name], body.masks[name]) for name in sorted(body.masks)}
+    blocks = {name: memory_pages.blocks_bytes(manifest.guests[name], body.masks[name]) for name in sorted(body.masks)}
     data = decompress(body.data, sum(blocks.values()) + sum(sizes[one] for one in held))
     position = 0
     pages = {}
     elsewhere = find or _nowhere
     for name, size in blocks.items():
-        pages[name] = read_blocks(manifest.guests[name], numbers[name], body.masks[name], found[name], data, position, elsewhere)
+        packed_blocks = (numbers[name], body.masks[name], found[name], data, position)
+        pages[name] = memory_pages.read_blocks(manifest.guests[name], *packed_blocks, elsewhere)
         position += size
     chunks = dict(zip(held, _split(data, position, [sizes[one] for one in held]), strict=True))
     for one in sizes.keys() - chunks.keys():
@@ -343,12 +332,12 @@ def _nowhere(missing: bytes) -> bytes:
 def thaw(snapshot: Snapshot, *, files: VfsLimits | None = None, store: Images = images) -> SessionState:
     """The state a session can start from."""
     manifest = snapshot.manifest
-    tables = {name: read_table(guest.descriptors, guest.umask) for name, guest in manifest.guests.items()}
+    tables = {name: memory_pages.read_table(guest.descriptors, guest.umask) for name, guest in manifest.guests.items()}
     opened = [ino for table in tables.values() for ino in table.inos()]
     tree = read_tree(manifest.files, store.files(), files or VfsLimits(), snapshot.chunks.__getitem__, opened)
     guests = {}
     for name, guest in manifest.guests.items():
-        check_nodes(tables[name], tree)
+        memory_pages.check_nodes(tables[name], tree)
         guests[name] = GuestState(
             snapshot.images[name], guest.memory_bytes, snapshot.pages[name], tables[name], tuple(guest.tools)
         )

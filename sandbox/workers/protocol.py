@@ -18,17 +18,9 @@ import msgspec
 
 from sandbox.errors import RequestError
 from sandbox.wire import MAX_RESULT_BYTES, ErrorObject, RunResult
+from sandbox.workers import interface
 from sandbox.workers.frames import FrameError
-from sandbox.workers.interface import (
-    Aside,
-    AsideOutcome,
-    FileChanges,
-    FileEntry,
-    Frozen,
-    Opening,
-    RunOutcome,
-    Worker,
-)
+from sandbox.workers.interface import FileChanges, FileEntry, Worker
 from sandbox.workers.local.file_changes import check_path
 
 CALL_BYTES_MAX: Final = 16 << 20
@@ -62,11 +54,11 @@ _REQUEST: Final[Any] = typing.Union[tuple(request for request, _ in VERBS.values
 _LARGE: Final[dict[type, tuple[str, ...]]] = {
     FileEntry: ("data",),
     FileChanges: ("written",),
-    Opening: ("packs",),
-    Frozen: ("pack",),
-    Aside: ("module", "stdin", "files", "changes"),
-    RunOutcome: ("result", "changes", "frozen", "recording"),
-    AsideOutcome: ("result", "changes"),
+    interface.Opening: ("packs",),
+    interface.Frozen: ("pack",),
+    interface.Aside: ("module", "stdin", "files", "changes"),
+    interface.RunOutcome: ("result", "changes", "frozen", "recording"),
+    interface.AsideOutcome: ("result", "changes"),
     **{
         request: tuple(name for name in ("opening", "recording", "changes", "aside", "pack") if name in request.__struct_fields__)
         for request, _ in VERBS.values()

@@ -40,7 +40,6 @@ from sandbox.typescript import child_parsers
 from sandbox.wire import ErrorObject
 from sandbox.workers.frames import FAILURE, Frame, encode
 from sandbox.workers.jail import cgroups, jail
-from sandbox.workers.jail.system_calls import PARSER
 from sandbox.workers.local import typescript_parser
 from sandbox.workers.protocol import Failure
 from sandbox.workers.server import WorkerProcess
@@ -252,7 +251,7 @@ class Zygote:
         try:
             jail.close_files({end.fileno()})
             typescript_parser.limit_memory()
-            jail.enter(self._options.mode, PARSER)
+            jail.enter(self._options.mode, jail.PARSER)
             typescript_parser.serve(end)
             status = 0
         finally:

@@ -1,5 +1,1 @@
-"""The jail of worker processes.
-
-In reading order: `jail` (the layers, in order), `system_calls` (which calls are allowed),
-`cgroups` (the kernel's memory limit).
-"""
+"""The jail of worker processes: `jail` (the layers, in order), `cgroups` (the kernel's memory limit)."""

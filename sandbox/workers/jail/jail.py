@@ -12,7 +12,7 @@
 
 THREAT[TM-ISO-JAIL]: fails closed. A required layer that cannot be applied stops the worker, unless the operator chose
 "best_effort". Whatever a worker needs of the filesystem is open before. INVARIANT: applied while the process has one thread;
-those it starts later are born in the jail.
+those it starts later are born in the jail. A system call is added to `WORKER` only with the reason for which a worker needs it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
 from sandbox.confinement import landlock, namespaces, privileges, seccomp
+from sandbox.confinement.seccomp import ALL, ALLOW, ENOSYS, Filter, Rule
 from sandbox.errors import SetupError
 from sandbox.workers.jail import cgroups
-from sandbox.workers.jail.system_calls import WORKER
+from sandbox.workers.local.threads import LOW_PRIORITY
 
 Mode = Literal["required", "best_effort"]
 
@@ -44,6 +45,48 @@ _FIRST_USER: Final = 0x6000_0000
 _UNPRIVILEGED_USER: Final = 65534
 _OPTIONAL: Final = ("namespaces",)
 """Where a container has none, the calls that seccomp leaves can still name no file, process or network."""
+_CLONE_THREAD: Final = 0x10000
+_PAGEMAP_SCAN, _UFFDIO_REGISTER, _UFFDIO_UNREGISTER = 0xC0606610, 0xC020AA00, 0x8010AA01
+_FIONBIO, _FIOCLEX = 0x5421, 0x5451
+_PR_SET_NAME, _PR_SET_VMA = 15, 0x53564D41
+_AT_EMPTY_PATH: Final = 0x1000
+_MADV_POPULATE_WRITE: Final = 23
+_WRITE_AND_EXECUTE: Final = 6
+_PRIO_PROCESS: Final = 0
+_FCNTL: Final = (0, 1, 2, 3, 4, 1030, 1033, 1034)
+"""Duplicate, flags, and the seals of files without a name: nothing that sends signals or locks."""
+
+_WORKER: Final[dict[str, Rule]] = {
+    **dict.fromkeys(
+        (
+            "read", "write", "close", "fstat", "poll", "lseek", "munmap", "brk", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
+            "pread64", "pwrite64", "readv", "writev", "sched_yield", "mremap", "madvise", "dup", "nanosleep", "getpid", "sendto",
+            "recvfrom", "sendmsg", "shutdown", "getsockname", "getpeername", "getsockopt", "exit", "ftruncate", "sigaltstack",
+            "gettid", "futex", "sched_getaffinity", "epoll_ctl", "set_tid_address", "restart_syscall", "clock_gettime",
+            "clock_getres", "clock_nanosleep", "exit_group", "epoll_wait", "ppoll", "set_robust_list", "epoll_pwait", "getcpu",
+            "getrandom", "memfd_create", "rseq",
+        ),
+        ALLOW,
+    ),
+    "clone": [(0, _CLONE_THREAD, (_CLONE_THREAD,))],
+    "clone3": ENOSYS,
+    "ioctl": [(1, ALL, (_PAGEMAP_SCAN, _UFFDIO_REGISTER, _UFFDIO_UNREGISTER, _FIONBIO, _FIOCLEX))],
+    "prctl": [(0, ALL, (_PR_SET_NAME, _PR_SET_VMA))],
+    "prlimit64": [(0, ALL, (0,)), (2, 0, ())],
+    "newfstatat": [(3, ALL, (_AT_EMPTY_PATH,))],
+    "fcntl": [(1, ALL, _FCNTL)],
+    "mmap": [(2, _WRITE_AND_EXECUTE, (0, 2, 4))],
+    "mprotect": [(2, _WRITE_AND_EXECUTE, (0, 2, 4))],
+    "setpriority": [(0, ALL, (_PRIO_PROCESS,)), (2, ALL, (LOW_PRIORITY,))],
+    "process_madvise": [(3, ALL, (_MADV_POPULATE_WRITE,))],
+}  # fmt: skip
+"""What a worker needs once it serves: memory, its socket, threads and a lower priority for those that compute for long, clocks,
+the page scan. clone3 is answered as an old kernel would, because its flags are behind a pointer: threads are then made by clone,
+whose flags can be seen."""
+
+WORKER: Final = Filter(_WORKER)
+PARSER: Final = Filter({**_WORKER, **dict.fromkeys(("clone", "fork", "wait4", "kill", "pipe2", "dup3"), ALLOW)})
+"""What a process needs that hands each source to a child of its own: it has no other process of its user to send signals to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +99,7 @@ class Layer:
     required: bool = True
 
 
-def enter(mode: Mode = "required", rules: seccomp.Filter = WORKER) -> list[Layer]:
+def enter(mode: Mode = "required", rules: Filter = WORKER) -> list[Layer]:
     """Apply every layer to this process. Raises `SetupError` if a required one cannot be, unless `mode` is "best_effort"."""
     steps: list[tuple[str, Callable[[], str]]] = [
         ("rlimits", _limit_resources),
@@ -140,7 +183,7 @@ def _restrict_paths() -> str:
     return f"version {version}: no path of the filesystem{further}"
 
 
-def _restrict_calls(rules: seccomp.Filter) -> str:
+def _restrict_calls(rules: Filter) -> str:
     seccomp.apply(seccomp.prepare(rules))
     return f"{len(rules.calls)} system calls of some 450"
 

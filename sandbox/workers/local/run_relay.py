@@ -11,7 +11,6 @@ import asyncio
 import functools
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sandbox.capabilities.registry import Capability, Registry, ToolError, stand_in
@@ -20,33 +19,12 @@ from sandbox.workers.interface import OnCall, OnOutput
 from sandbox.workers.local.suspensions import Notes
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """The calls of one run."""
-
-    on_call: OnCall
-    notes: Notes | None
-
-    async def ask(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        try:
-            reply = await self.on_call(name, args, kwargs)
-        except Exception:
-            # What went wrong on the other side is not the guest's to know.
-            raise ToolError("TOOL_ERROR", "the call could not be made") from None
-        if reply.suspended:
-            if self.notes is None or self.notes.is_full:
-                raise ToolError("JOURNAL_EXCEEDED", "the run has done too much to be suspended while the call waits")
-            raise Suspend()
-        if reply.error is not None:
-            raise ToolError(reply.error.code, reply.error.message)
-        return reply.value
-
-
 class Switchboard:
-    """Puts a session's calls through to the run under way."""
+    """Puts a session's calls through to the run under way: to its `on_call`. Its `notes` say whether it can be suspended."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.line: Line | None = None
+        self.on_call: OnCall | None = None
+        self.notes: Notes | None = None
         self.calls = 0
         """How many are under way: then the session's program waits."""
         self.tools: Sequence[Capability] = ()
@@ -61,13 +39,24 @@ class Switchboard:
         return registry
 
     async def _call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        if self.line is None:
+        on_call, notes = self.on_call, self.notes
+        if on_call is None:
             raise ToolError("TOOL_ERROR", f"calls of {name} are not answered here")
         self.calls += 1
         try:
-            return await self.line.ask(name, list(args), kwargs)
+            reply = await on_call(name, list(args), kwargs)
+        except Exception:
+            # What went wrong on the other side is not the guest's to know.
+            raise ToolError("TOOL_ERROR", "the call could not be made") from None
         finally:
             self.calls -= 1
+        if reply.suspended:
+            if notes is None or notes.is_full:
+                raise ToolError("JOURNAL_EXCEEDED", "the run has done too much to be suspended while the call waits")
+            raise Suspend()
+        if reply.error is not None:
+            raise ToolError(reply.error.code, reply.error.message)
+        return reply.value
 
 
 class Output:

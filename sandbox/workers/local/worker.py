@@ -44,7 +44,7 @@ from sandbox.workers.interface import (
     Status,
 )
 from sandbox.workers.local.file_changes import Digests, Plan, carry_out, compare, read_entries
-from sandbox.workers.local.run_relay import Line, Output, Switchboard
+from sandbox.workers.local.run_relay import Output, Switchboard
 from sandbox.workers.local.side_programs import Asides
 from sandbox.workers.local.slots import SlotCancel, Slots
 from sandbox.workers.local.state_packs import Heaps, with_free
@@ -210,7 +210,7 @@ class LocalWorker:
             async with self._held(session_id):
                 files = live.session.vfs.checkpoint()
         switchboard = Switchboard(asyncio.get_running_loop())
-        switchboard.line = Line(on_call, None) if on_call is not None else None
+        switchboard.on_call = on_call
         quotas, cancel, asides = live.session.vfs.limits, SlotCancel(self._slots), self._asides
 
         def work() -> AsideOutcome:
@@ -245,23 +245,22 @@ class LocalWorker:
         base: str | None,
     ) -> RunOutcome:
         cancel = live.cancel = SlotCancel(self._slots)
-        live.switchboard.line = Line(on_call, notes) if on_call is not None and notes is not None else None
+        live.switchboard.on_call, live.switchboard.notes = on_call if notes is not None else None, notes
         output = Output(asyncio.get_running_loop(), on_output) if on_output is not None else None
 
         def work() -> RunOutcome:
             session, recording = live.session, None
             result = session.run(request, on_output=output.write if output else None, tape=notes, cancel=cancel)
             live.note_memory(request, result)
-            waits = notes is not None and notes.pending is not None and result.status is RunStatus.WAITING_FOR_APPROVAL
-            if waits and notes is not None:
+            if notes is not None and notes.pending is not None and result.status is RunStatus.WAITING_FOR_APPROVAL:
                 recording = suspend(session, request, notes, result, self._images)
-            frozen = self._freeze(live, "", None, base) if freeze and not waits else None
+            frozen = self._freeze(live, "", None, base) if freeze and recording is None else None
             return RunOutcome(result=result, changes=live.changes(), frozen=frozen, recording=recording)
 
         try:
             return await self._compute(work, cancel)
         finally:
-            live.cancel = live.switchboard.line = None
+            live.cancel = live.switchboard.on_call = None
             if output is not None:
                 output.flush()
 
@@ -323,15 +322,14 @@ class LocalWorker:
         check_session_id(new_id)
         switchboard = Switchboard(asyncio.get_running_loop())
 
+        def fork(live: _Live) -> _Live:
+            state = with_free(live.session.freeze(), live.free_bytes)
+            child = live.session.fork(state, new_id)
+            child.registry = switchboard.registry(live.switchboard.tools)
+            return _Live(child, switchboard, live.free_bytes)
+
         async with self._held(session_id) as live:
-
-            def fork() -> _Live:
-                state = with_free(live.session.freeze(), live.free_bytes)
-                child = live.session.fork(state, new_id)
-                child.registry = switchboard.registry(live.switchboard.tools)
-                return _Live(child, switchboard, live.free_bytes)
-
-            self._put(await self._compute(fork))
+            self._put(await self._compute(lambda: fork(live)))
 
     async def verify(self, pack: bytes) -> Facts:
         async with self._inspecting:

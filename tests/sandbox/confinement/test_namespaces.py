@@ -26,7 +26,7 @@ from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.wire import Command, Destination
 from sandbox.confinement import landlock, seccomp
 from sandbox.workers import zygote
-from sandbox.workers.jail.system_calls import WORKER
+from sandbox.workers.jail.jail import WORKER
 from sandbox.workers.process_pool import PoolOptions, Zygote
 from tests.sandbox.confinement import escapes
 

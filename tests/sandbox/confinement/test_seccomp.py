@@ -9,7 +9,7 @@ import pytest
 
 from gateway.runners.jail.command_rules import COMMAND
 from sandbox.confinement import seccomp
-from sandbox.workers.jail.system_calls import PARSER, WORKER
+from sandbox.workers.jail.jail import PARSER, WORKER
 
 HEADERS = {0: "/usr/include/x86_64-linux-gnu/asm/unistd_64.h", 1: "/usr/include/asm-generic/unistd.h"}
 OF_OTHERS = """ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp mount umount2 pivot_root chroot

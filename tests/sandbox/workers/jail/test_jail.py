@@ -15,7 +15,7 @@ import pytest
 
 from sandbox.confinement import seccomp
 from sandbox.workers.jail import jail
-from sandbox.workers.jail.system_calls import WORKER
+from sandbox.workers.jail.jail import WORKER
 from sandbox.workers.process_pool import PoolOptions, Zygote
 
 _PROBE = "from tests.sandbox.workers.probe import main; main()"
