@@ -7,6 +7,7 @@ sessions keep the one they were opened with, known by its digest.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +97,7 @@ class Policy:
 
     def open_session(self, facts: Mapping[str, Scalar]) -> Session:
         """The policy with a session's fixed facts (tenant, plan, role …) folded in. Raises PolicyError for an impossible fact."""
-        return Session(self, dict(facts), self._specialiser.evaluator(facts))
+        return Session(self, dict(facts), self._specialiser.evaluator(facts).decide)
 
     def explain(self, event: str, attributes: Attributes) -> Explanation:
         """Which rule decided, which conditions held, and what a denied request lacks."""
@@ -105,15 +106,13 @@ class Policy:
         return explain(self.ir, event, attributes)
 
 
+@dataclass(frozen=True, slots=True)
 class Session:
     """A policy folded for one session; facts in a request's attributes are ignored here, because they are already known."""
 
-    __slots__ = ("decide", "facts", "policy")
-
-    def __init__(self, policy: Policy, facts: dict[str, Scalar], evaluator: Evaluator) -> None:
-        self.policy = policy
-        self.facts = facts
-        self.decide = evaluator.decide
+    policy: Policy
+    facts: dict[str, Scalar]
+    decide: Callable[[str, Attributes], Decision]
 
 
 def compile_policy(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from lark import Token
 
@@ -24,18 +25,16 @@ _AHEAD = re.compile(r'[ \t]+(?:"|([A-Za-z_][\w.]*))|[ \t\r]*(?=\n|\Z)')
 _MAX_GUESSES = 100
 
 
+@dataclass(slots=True)
 class Piece:
-    """A stretch of text that should be one statement. `fed` is the last token the parser was given from it.
+    """A stretch of text that should be one statement. `kind` is the keyword it begins with (`close` for a brace, `unknown` for a
+    word that is none); `misspelt` when the word only resembles it. `fed` is the last token the parser was given from it."""
 
-    `kind` is the keyword it begins with (`close` for a brace, `unknown` for a word that is none); `misspelt` when the word only
-    resembles that keyword.
-    """
-
-    __slots__ = ("end", "fed", "kind", "misspelt", "start")
-
-    def __init__(self, kind: str, start: int, end: int, misspelt: bool = False) -> None:
-        self.kind, self.start, self.end, self.misspelt = kind, start, end, misspelt
-        self.fed: Token | None = None
+    kind: str
+    start: int
+    end: int
+    misspelt: bool = False
+    fed: Token | None = None
 
 
 def pieces(text: str) -> Iterator[Piece]:

@@ -13,6 +13,7 @@ daemons: a function that never ends does not keep the process.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import ctypes
 import functools
@@ -20,6 +21,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -56,10 +58,8 @@ class Semaphore:
 
 def _bind(thread_id: int, cpus: set[int]) -> None:
     """Let a thread run on these processors only. Where that is not allowed, calls take longer."""
-    try:
+    with contextlib.suppress(OSError):
         os.sched_setaffinity(thread_id, cpus)
-    except OSError:
-        pass
 
 
 class _Placement:
@@ -90,28 +90,23 @@ class Caller(Protocol):
     def wait_for(self, done: Callable[[], bool], timeout_ms: int, /) -> bool: ...
 
 
+@dataclass(slots=True, eq=False)
 class Job:
     """One function to run for one caller. `on_end` is called when the function has really ended, on the thread it ran on."""
 
-    __slots__ = (
-        "_abandoned", "_failed", "_is_done", "_loop", "_run", "_task", "_value", "context", "cpus", "done", "function",
-        "given_ns", "on_end",
-    )  # fmt: skip
-
-    def __init__(self, function: Callable[[], Any], run: Caller, on_end: Callable[[], None]) -> None:
-        self.function = function
-        self.context = contextvars.copy_context()
-        self.on_end = on_end
-        self.done: Semaphore | None = None
-        self.cpus: set[int] | None = None
-        self.given_ns = 0
-        self._run = run
-        self._is_done = False
-        self._abandoned = False
-        self._value: Any = None
-        self._failed: BaseException | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task[Any] | None = None
+    function: Callable[[], Any]
+    _run: Caller
+    on_end: Callable[[], None]
+    context: contextvars.Context = field(default_factory=contextvars.copy_context)
+    done: Semaphore | None = None
+    cpus: set[int] | None = None
+    given_ns: int = 0
+    _is_done: bool = False
+    _abandoned: bool = False
+    _value: Any = None
+    _failed: BaseException | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
+    _task: asyncio.Task[Any] | None = None
 
     def end(self, value: Any, failed: BaseException | None) -> None:
         """INVARIANT: the result is there before `_is_done`, and `_is_done` before the caller is woken."""
@@ -151,10 +146,7 @@ class Job:
             else:
                 self.end(value, None)
 
-        def begin() -> None:
-            self._task = loop.create_task(call())
-
-        loop.call_soon_threadsafe(begin, context=self.context)
+        loop.call_soon_threadsafe(lambda: loop.create_task(call()), context=self.context)
 
     def wait(self, timeout_ms: int) -> bool:
         """Until the function has ended; False after `timeout_ms`. Raises `Stop` when the run ends first."""
@@ -179,10 +171,8 @@ class Job:
         self._abandoned = True
         loop, task = self._loop, self._task
         if loop is not None and task is not None:
-            try:
+            with contextlib.suppress(RuntimeError):  # the loop has closed: the task has ended
                 loop.call_soon_threadsafe(task.cancel)
-            except RuntimeError:  # the loop has closed: the task has ended
-                pass
 
     def value(self) -> Any:
         """What the function gave. Raises what it raised, except what would end the caller's thread."""

@@ -108,7 +108,7 @@ Span = tuple[int, int, int]
 
 
 class Unpacked:
-    """Data in frames whose sizes add up. Called, it gives all of it; `put` takes parts of it straight to their places."""
+    """Data in frames whose sizes add up: `whole`, or by `put`, which takes parts of it straight to their places."""
 
     def __init__(self, frames: list[bytes], sizes: list[int]) -> None:
         self._frames = frames
@@ -116,13 +116,10 @@ class Unpacked:
         self.size_bytes = sum(sizes)
 
     @functools.cached_property
-    def _whole(self) -> memoryview:
+    def whole(self) -> memoryview:
         whole = memoryview(bytearray(self.size_bytes))
         self.put([(0, 0, self.size_bytes)], whole)()
         return whole
-
-    def __call__(self) -> memoryview:
-        return self._whole
 
     def read(self, position: int, lengths: Iterable[int]) -> Iterator[bytes]:
         """Pieces of these lengths from `position` on, with one frame of the data in memory at a time."""
@@ -152,19 +149,11 @@ class Unpacked:
         end = last = 0
         for frame, size in zip(self._frames, self._sizes, strict=True):
             begin, end = end, end + size
-            first = last = bisect.bisect_right(spans, begin, last, key=_end_of)
-            last = max(first, bisect.bisect_left(spans, end, first, key=_start_of))
+            first = last = bisect.bisect_right(spans, begin, last, key=lambda span: span[1] + span[2])
+            last = max(first, bisect.bisect_left(spans, end, first, key=lambda span: span[1]))
             if last > first:
                 yield frame, begin, end, spans[first:last]
                 last -= 1  # it may go on in the next one
-
-
-def _start_of(span: Span) -> int:
-    return span[1]
-
-
-def _end_of(span: Span) -> int:
-    return span[1] + span[2]
 
 
 def _do(jobs: Sequence[Callable[[], None]]) -> None:

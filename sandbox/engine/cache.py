@@ -27,11 +27,8 @@ _SEAL_FIELDS = 6
 
 def default_directory() -> Path:
     """HATCHWAY_CACHE, or `hatchway` in the user's cache folder."""
-    chosen = os.environ.get("HATCHWAY_CACHE")
-    if chosen:
-        return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "hatchway"
+    return Path(os.environ.get("HATCHWAY_CACHE") or f"{base}/hatchway")
 
 
 class Cache:
@@ -101,7 +98,7 @@ class Cache:
         """The SHA-256 of a file that `find` or `store` has just given."""
         return (self.directory / f"{name}.seal").read_text("ascii").split()[0]
 
-    def store(self, name: str, write: Callable[[Path], None]) -> Path:
+    def store(self, name: str, write: Callable[[Path], object]) -> Path:
         """Have `write` fill a new file, and put it under `name`."""
         path = self.directory / name
         fresh = self.directory / f".{name}.{os.getpid()}.new"

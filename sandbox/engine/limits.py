@@ -56,7 +56,7 @@ class Run:
     calls_started = 0
     around_waits: Callable[[], AbstractContextManager[object]] = nullcontext
     """Entered while the guest waits for time to pass or for an answer: such a guest is not counted as computing."""
-    _cancelled = False
+    is_cancelled = False
     _nested: Run | None = None
     _woken: threading.Event | None = None  # made late: most runs never wait
     _took_ns: tuple[int, int] | None = None
@@ -73,16 +73,12 @@ class Run:
 
     def cancel(self) -> None:
         """From any thread."""
-        self._cancelled = True
+        self.is_cancelled = True
         nested = self._nested
         if nested is not None:
             nested.cancel()
         self.wake()
         ticker.hurry()
-
-    @property
-    def is_cancelled(self) -> bool:
-        return self._cancelled
 
     def limits_left(self) -> SessionLimits:
         """What a program that this one starts may use. Memory is each guest's own."""
@@ -97,7 +93,7 @@ class Run:
     def nest(self, run: Run) -> Iterator[Run]:
         """While `run` computes on this thread, for a program that this run's guest started and waits for on another."""
         self._nested, self._due_ns = run, self._wall_end_ns
-        if self._cancelled:
+        if self.is_cancelled:
             run.cancel()
         try:
             yield run
@@ -128,11 +124,11 @@ class Run:
     @property
     def due_ns(self) -> int:
         """When the guest has to ask again. Read by the ticker; one that is cancelled is due until it has ended."""
-        return 0 if self._cancelled else self._due_ns
+        return 0 if self.is_cancelled else self._due_ns
 
     def find_overrun(self) -> Stop | None:
         """Asked at a tick of a computing guest, on its thread."""
-        if self._cancelled:
+        if self.is_cancelled:
             return _cancelled()
         now_ns = time.monotonic_ns()
         cpu_left_ns = self._cpu_end_ns - time.thread_time_ns()
@@ -158,7 +154,7 @@ class Run:
     def wait_until(self, monotonic_ns: int) -> None:
         """A guest that sleeps. Ends early, by `Stop`, at the deadline or when the run is cancelled."""
         until_ns = min(monotonic_ns, self._wall_end_ns)
-        while not self._cancelled and (left_ns := until_ns - time.monotonic_ns()) > 0:
+        while not self.is_cancelled and (left_ns := until_ns - time.monotonic_ns()) > 0:
             self._sleep(left_ns)
         self.check()
 
@@ -185,7 +181,7 @@ class Run:
     def _sleep(self, at_most_ns: int) -> None:
         """Until `wake` is called. INVARIANT: the waker changes what the sleeper looks at first, so none is missed."""
         woken = self._woken = self._woken or threading.Event()
-        if not self._cancelled:
+        if not self.is_cancelled:
             self._due_ns = self._wall_end_ns
             with self.around_waits():
                 woken.wait(at_most_ns / 1e9)

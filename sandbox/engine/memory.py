@@ -44,18 +44,18 @@ class MemoryFault(Exception):
 class GuestMemory:
     """Bounds-checked access to one instance's memory."""
 
-    __slots__ = ("_base", "_instance", "_size", "_view")
+    __slots__ = ("_instance", "_size", "_view", "base_address")
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
-        self._base = instance.memory_address
+        self.base_address = instance.memory_address
         self._size = 0
         self._view = memoryview(b"")
         self._refresh()
 
     def _refresh(self) -> None:
         self._size = self._instance.memory_bytes
-        self._view = memoryview((ctypes.c_uint8 * self._size).from_address(self._base)).cast("B")
+        self._view = memoryview((ctypes.c_uint8 * self._size).from_address(self.base_address)).cast("B")
 
     def _check(self, address: int, length: int) -> None:
         """Refuse what lies outside, after a look at whether the memory has grown. The methods below ask only then: each has the
@@ -107,10 +107,6 @@ class GuestMemory:
     def size_bytes(self) -> int:
         return self._instance.memory_bytes
 
-    @property
-    def base_address(self) -> int:
-        return self._base
-
     def copy_pages(self, ranges: Iterable[tuple[int, int]], pages: dict[int, bytes]) -> list[int]:
         """Copy runs of pages, as (first, end), into `pages`; the numbers of those that differ from what was there.
 
@@ -146,7 +142,7 @@ class GuestMemory:
         self._put_run(first, run)
 
     def _put_run(self, first: int, run: list[bytes]) -> None:
-        address = self._base + first * PAGE_BYTES
+        address = self.base_address + first * PAGE_BYTES
         if len(run) >= _LONG_RUN_PAGES:
             self._renew(first, len(run))
         for start in range(0, len(run), _JOINED_PAGES):
@@ -156,7 +152,7 @@ class GuestMemory:
 
     def _renew(self, first: int, count: int, flags: int = _MAP_POPULATE) -> None:
         """Pages of zeros in place of the image's: those that are all overwritten need no copy of it."""
-        address = self._base + first * PAGE_BYTES
+        address = self.base_address + first * PAGE_BYTES
         flags |= mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_FIXED
         got = _libc.mmap(address, count * PAGE_BYTES, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
         if got != address:

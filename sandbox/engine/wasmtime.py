@@ -17,6 +17,7 @@ import importlib.util
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t, c_uint8, c_uint64, c_void_p
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +225,7 @@ Functions = Sequence[Callable[..., int | None]] | Mapping[int, Callable[..., int
 """Python functions by their place in the table of imports."""
 
 
+@dataclass(slots=True, eq=False)
 class Call:
     """What one instance's host functions need: Python functions in table order, and what to do at an epoch tick.
 
@@ -231,12 +233,9 @@ class Call:
     `raised` carries an exception out through the guest's frames.
     """
 
-    __slots__ = ("functions", "interrupt", "raised")
-
-    def __init__(self, functions: Functions, interrupt: Callable[[], BaseException | None]) -> None:
-        self.functions = functions
-        self.interrupt = interrupt
-        self.raised: BaseException | None = None
+    functions: Functions
+    interrupt: Callable[[], BaseException | None]
+    raised: BaseException | None = None
 
 
 _CLOSED = Call((), lambda: None)

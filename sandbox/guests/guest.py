@@ -136,7 +136,8 @@ class Guest:
         self._pages: dict[int, bytes] = {} if state is None or self._packed is not None else dict(state.pages)
         self._sums = Sums()
         self._saved_bytes = image.size_bytes if state is None else state.memory_bytes
-        self._free_bytes = image.free_bytes if state is None or state.free_bytes is None else state.free_bytes
+        self.free_bytes = image.free_bytes if state is None or state.free_bytes is None else state.free_bytes
+        """Memory that is not charged."""
         self._journal: list[tuple[bytes, int, Sequence[int | bytes]]] = []
         self._journal_ns = 0
         self._unsaved = False
@@ -259,7 +260,7 @@ class Guest:
     def _take_turn(self, request: bytes, run: Run, world: World, handler: Handler) -> None:
         self._run, self._handler, self._wasi.host = run, handler, world
         instance = self._instance
-        limit_bytes = self._free_bytes + (run.limits.memory_mb << 20)
+        limit_bytes = self.free_bytes + (run.limits.memory_mb << 20)
         left_bytes = limit_bytes - self._saved_bytes
         limit_bytes -= _LAST_BYTES if left_bytes >= 8 * _LAST_BYTES else self._last_bytes(run, left_bytes)
         if limit_bytes != self._limit_bytes:
@@ -285,7 +286,7 @@ class Guest:
                 raise Trap(str(fault)) from None
             except Trap as trap:
                 # An interpreter that is refused memory does not always look: it goes on at address nought, and traps.
-                grown_bytes = instance.memory_bytes - self._free_bytes
+                grown_bytes = instance.memory_bytes - self.free_bytes
                 if trap.overflow or grown_bytes < _FULL_SHARE * (run.limits.memory_mb << 20):
                     raise
                 hint = "raise limits.memory_mb"
@@ -359,10 +360,6 @@ class Guest:
             self._take_turn(request, run, Repeated(run, answers), _ignore)
 
     @property
-    def free_bytes(self) -> int:
-        return self._free_bytes
-
-    @property
     def memory_bytes(self) -> int:
         """Memory charged to the session: what the guest has grown over its image."""
         self.prepare()
@@ -371,7 +368,7 @@ class Guest:
     @property
     def grown_bytes(self) -> int:
         """The same, as the last turn left it, also if that is about to be undone."""
-        return self._memory.size_bytes - self._free_bytes
+        return self._memory.size_bytes - self.free_bytes
 
     def read_pages(self, numbers: Sequence[int]) -> Iterator[bytes]:
         """What these pages hold, which are in order: neighbours in one piece, of a megabyte at most. One that goes on where the

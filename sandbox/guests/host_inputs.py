@@ -56,13 +56,9 @@ class World:
         self._noted_bytes = 0
         self._run = run
         self._stdin = stdin
-        self._read = 0
-        self._ahead_ns = ahead_ns
-
-    @property
-    def read_bytes(self) -> int:
+        self.read_bytes = 0
         """How much of its standard input the program has read."""
-        return self._read
+        self._ahead_ns = ahead_ns
 
     def now_realtime_ns(self) -> int:
         return self._note(time.time_ns())
@@ -105,8 +101,8 @@ class World:
     def stdin_read(self, n: int, /) -> bytes:
         if isinstance(self._stdin, Source):
             return self._stdin.read(n, self._run)
-        data = self._stdin[self._read : self._read + n]
-        self._read += len(data)
+        data = self._stdin[self.read_bytes : self.read_bytes + n]
+        self.read_bytes += len(data)
         return data
 
 

@@ -213,7 +213,7 @@ def _figure_data(path: Path) -> None:
             item.filename.removeprefix("mpl-data/"): archive.read(item) for item in archive.infolist() if not item.is_dir()
         }
     index = json.dumps({name: len(data) for name, data in members.items()})
-    write_all(path, b"".join((index.encode(), b"\n", *members.values())))
+    path.write_bytes(b"".join((index.encode(), b"\n", *members.values())))
 
 
 class Images:
@@ -304,7 +304,7 @@ class Images:
             finally:
                 finished.set()
                 watcher.join()
-            stored = self.cache.store(name, lambda path: write_all(path, code))
+            stored = self.cache.store(name, lambda path: path.write_bytes(code))
             progress(f"compiling {source.name}", 1.0)
             return stored
 
@@ -363,10 +363,6 @@ def _estimate(name: str, size_bytes: int, finished: threading.Event, progress: P
     while not finished.wait(0.2):
         share = (time.monotonic() - started) / expected
         progress(f"compiling {name}", min(0.99, share if share < 0.8 else 1 - 0.2 / (1 + (share - 0.8) * 5)))
-
-
-def write_all(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
 
 
 def _write_sparse(path: Path, memory: GuestMemory) -> None:

@@ -48,28 +48,20 @@ CHANGED_RUNS: Final = [tuple(slice(at, at + length) for changed, at, length in r
 _SIZES: Final = [mask.bit_count() * BLOCK_BYTES for mask in range(256)]
 
 
+@dataclass(eq=False)
 class PackedPages(Mapping[int, bytes]):
     """Pages as a snapshot has them: of each the blocks that differ from the image, one after the other in what `data` gives.
 
     A page is put together when it is asked for. A new guest, whose memory is the image, does not ask: it takes `spans` of the
-    data straight to their places. `masks` has for each page the blocks that are there; those of mask 0 are `elsewhere`, whole.
+    data straight to their places. `masks` has for each page the blocks that are there; those of mask 0 are the `whole_pages`.
     """
 
-    def __init__(
-        self,
-        numbers: Sequence[int],
-        masks: bytes,
-        image: Image,
-        data: Unpacked,
-        position: int,
-        elsewhere: Mapping[int, bytes],
-    ) -> None:
-        self._numbers = numbers
-        self._masks = masks
-        self._image = image
-        self._data = data
-        self._position = position
-        self._elsewhere = elsewhere
+    _numbers: Sequence[int]
+    _masks: bytes
+    _image: Image
+    data: Unpacked
+    _position: int
+    whole_pages: Mapping[int, bytes]
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -86,18 +78,18 @@ class PackedPages(Mapping[int, bytes]):
 
     def __getitem__(self, number: int) -> bytes:
         mask, position = self._places[number]
-        return self._put_together(number, mask, self._data()[position : position + _SIZES[mask]])
+        return self._put_together(number, mask, self.data.whole[position : position + _SIZES[mask]])
 
     def stream(self) -> Iterator[tuple[int, bytes]]:
         """All pages in order. THREAT[TM-SNAP-BOMB]: what they take together is never in memory at once."""
-        blocks = self._data.read(self._position, map(_SIZES.__getitem__, self._masks))
+        blocks = self.data.read(self._position, map(_SIZES.__getitem__, self._masks))
         for number, mask, changed in zip(self._numbers, self._masks, blocks, strict=True):
             yield number, self._put_together(number, mask, changed)
 
     def _put_together(self, number: int, mask: int, changed: bytes | memoryview) -> bytes:
         """A page, of its changed blocks and the image's others."""
         if mask == 0:
-            return self._elsewhere[number]
+            return self.whole_pages[number]
         if mask == 0xFF:
             return bytes(changed)
         start = number * PAGE_BYTES
@@ -129,16 +121,6 @@ class PackedPages(Mapping[int, bytes]):
         if position > start:
             spans.append((address, start, position - start))
         return spans
-
-    @property
-    def data(self) -> Unpacked:
-        """What `spans` refer to."""
-        return self._data
-
-    @property
-    def whole_pages(self) -> Mapping[int, bytes]:
-        """Those that are in no span."""
-        return self._elsewhere
 
 
 class Sums:

@@ -24,7 +24,7 @@ from sandbox.engine.limits import MOST
 from sandbox.errors import RequestError, SandboxError
 from sandbox.excerpts import excerpt
 from sandbox.filesystem.inode_table import VfsLimits
-from sandbox.guests.images import Images, Progress, images, write_all
+from sandbox.guests.images import Images, Progress, images
 from sandbox.guests.state import GuestState, SessionState
 from sandbox.sessions.session import Session
 from sandbox.snapshots import snapshot_format
@@ -97,7 +97,7 @@ class Templates:
         with cache.building(_LOCK):
             for guest, guest_state in state.guests.items():
                 _store_memory(self._images, _memory_name(snapshot.id, guest), guest_state)
-            cache.store(name + _SUFFIX, lambda path: write_all(path, packed))
+            cache.store(name + _SUFFIX, lambda path: path.write_bytes(packed))
             self._collect()
         return snapshot.id
 

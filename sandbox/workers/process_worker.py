@@ -11,6 +11,7 @@ import asyncio
 import functools
 import socket
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sandbox.engine.limits import MOST
@@ -27,18 +28,18 @@ STOP_SECONDS = 10.0
 """How long a request may go on that was told to stop: a guest stops within milliseconds, a freeze when it is done."""
 
 
+@dataclass(slots=True, eq=False)
 class _Pending:
     """A request under way. `answer` is cancelled with the task that waits for it; `is_ended` says whether it has come."""
 
-    def __init__(self, on_output: OnOutput | None, on_call: OnCall | None, fetch: Fetch | None, is_ping: bool) -> None:
-        self.is_ping = is_ping
-        self.is_ended = False
-        self.answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
-        self.on_output = on_output
-        self.on_call = on_call
-        self.fetch = fetch
-        self.output_left_bytes = MOST.max_stdout_bytes
-        self.tasks: set[asyncio.Task[None]] = set()
+    on_output: OnOutput | None
+    on_call: OnCall | None
+    fetch: Fetch | None
+    is_ping: bool
+    answer: asyncio.Future[Frame]
+    is_ended: bool = False
+    output_left_bytes: int = MOST.max_stdout_bytes
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def end(self, error: Exception | None = None, answer: Frame | None = None) -> None:
         self.is_ended = True
@@ -171,7 +172,8 @@ class ProcessWorker:
         request, kind = VERBS[verb]
         body, blobs = protocol.encode_message(request(*arguments, **named))
         self._number += 1
-        number, pending = self._number, _Pending(on_output, on_call, fetch, verb == "ping")
+        answer = asyncio.get_running_loop().create_future()
+        number, pending = self._number, _Pending(on_output, on_call, fetch, verb == "ping", answer)
         self._pending[number] = pending
         try:
             self._send(Frame(REQUEST, number, body, blobs))

@@ -77,21 +77,17 @@ def load(store: Images) -> list[str]:
     for module in pkgutil.walk_packages(sandbox.__path__, "sandbox."):
         importlib.import_module(module.name)
     for name in _WARM:
-        try:
+        with suppress(ImportError):  # not there, so it is not imported late either
             importlib.import_module(name)
-        except ImportError:
-            pass  # not there, so it is not imported late either
     describe_records()
     store.files()
     ready = []
     for name in GUESTS:
         for metered in (False, True):
-            try:
+            with suppress(SandboxError):  # not built on this machine
                 if store.is_ready(name, metered=metered):
                     store.get(name, metered=metered)
                     ready.append(f"{name} metered" if metered else name)
-            except SandboxError:
-                pass  # not built on this machine
     return ready
 
 
@@ -143,10 +139,8 @@ class Zygote:
                 self._reap(descriptor)
 
     def _tell(self, **message: Any) -> None:
-        try:
+        with suppress(OSError):  # the user is gone, which the next poll finds out
             self._control.send(json.dumps(message).encode())
-        except OSError:
-            pass  # the user is gone, which the next poll finds out
 
     def _obey(self) -> bool:
         message, descriptors, _, _ = socket.recv_fds(self._control, _MESSAGE_BYTES_MAX, 1)

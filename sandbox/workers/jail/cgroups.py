@@ -6,6 +6,7 @@ Most containers do not allow it; then the watchdog of the pool is the limit. Use
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -34,10 +35,8 @@ class Cgroups:
 
     def remove(self, pid: int) -> None:
         """After the process has ended."""
-        try:
+        with suppress(OSError):  # there was none
             (self._parent / f"hatchway-{pid}").rmdir()
-        except OSError:
-            pass  # there was none
 
 
 def find(root: Path = _ROOT, own: Path = Path("/proc/self/cgroup")) -> tuple[Cgroups | None, str]:

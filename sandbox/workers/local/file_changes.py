@@ -26,9 +26,7 @@ def compare(old: Checkpoint, new: Checkpoint) -> FileChanges:
     changed = {ino for ino, node in new.nodes.items() if not _is_same(old.nodes.get(ino), node)}
     if not changed:
         return FileChanges()
-    comparison = _Comparison(old.nodes, new.nodes, _holding(new.nodes, changed))
-    comparison.walk()
-    return FileChanges(removed=comparison.removed, written=comparison.written)
+    return _walk(old.nodes, new.nodes, _holding(new.nodes, changed))
 
 
 def _is_same(old: Node | None, new: Node) -> bool:
@@ -55,40 +53,27 @@ def _holding(nodes: _Nodes, changed: set[int]) -> set[int]:
     return found
 
 
-class _Comparison:
-    def __init__(self, old: _Nodes, new: _Nodes, holding: Collection[int]) -> None:
-        self.removed: list[str] = []
-        self.written: list[FileEntry] = []
-        self._old = old
-        self._new = new
-        self._holding = holding
-
-    def walk(self) -> None:
-        pending = [("", WORKSPACE_INO, WORKSPACE_INO)]
-        while pending:
-            path, old_ino, new_ino = pending.pop()
-            before, after = _entries(self._old, old_ino), _entries(self._new, new_ino)
-            self.removed.extend(f"{path}/{name}" for name in sorted(before.keys() - after.keys()))
-            for name in sorted(after):
-                found = self._compare(f"{path}/{name}", before.get(name), after[name])
-                if found is not None:
-                    pending.append(found)
-
-    def _compare(self, path: str, old_ino: int | None, new_ino: int) -> tuple[str, int, int] | None:
-        """Directories are to be walked, if they may differ."""
-        new = self._new[new_ino]
-        old = self._old.get(old_ino) if old_ino is not None else None
-        if isinstance(old, Directory) and isinstance(new, Directory):
-            assert old_ino is not None
-            if old.mode != new.mode:
-                self.written.append(FileEntry(path=path, kind="directory", mode=unusual_mode(new)))
-            return (path, old_ino, new_ino) if old_ino != new_ino or new_ino in self._holding else None
-        if _is_same(old, new):
-            return None
-        if old is not None and type(old) is not type(new):
-            self.removed.append(path)
-        self.written.extend(read_entries(self._new, path, new_ino))
-        return None
+def _walk(old: _Nodes, new: _Nodes, holding: Collection[int]) -> FileChanges:
+    removed: list[str] = []
+    written: list[FileEntry] = []
+    pending = [("", WORKSPACE_INO, WORKSPACE_INO)]
+    while pending:
+        folder, old_ino, new_ino = pending.pop()
+        before, after = _entries(old, old_ino), _entries(new, new_ino)
+        removed += [f"{folder}/{name}" for name in sorted(before.keys() - after.keys())]
+        for name in sorted(after):
+            path, was_ino, ino = f"{folder}/{name}", before.get(name, 0), after[name]
+            was, node = old.get(was_ino), new[ino]
+            if isinstance(was, Directory) and isinstance(node, Directory):
+                if was.mode != node.mode:
+                    written.append(FileEntry(path=path, kind="directory", mode=unusual_mode(node)))
+                if was_ino != ino or ino in holding:
+                    pending.append((path, was_ino, ino))
+            elif not _is_same(was, node):
+                if was is not None and type(was) is not type(node):
+                    removed.append(path)
+                written += read_entries(new, path, ino)
+    return FileChanges(removed=removed, written=written)
 
 
 def _entries(nodes: _Nodes, ino: int) -> Mapping[str, int]:
@@ -104,13 +89,17 @@ def read_entries(nodes: _Nodes, path: str = "", ino: int = WORKSPACE_INO) -> Ite
         path, ino = pending.pop()
         node = nodes[ino]
         if isinstance(node, File):
-            yield FileEntry(path=path, data=bytes(node.data), readonly=node.sealed, mode=unusual_mode(node))
+            yield FileEntry(path=path, data=_read(node), readonly=node.sealed, mode=unusual_mode(node))
         elif isinstance(node, Symlink):
-            yield FileEntry(path=path, kind="symlink", data=node.target.encode("utf-8", "surrogatepass"))
+            yield FileEntry(path=path, kind="symlink", data=_read(node))
         elif isinstance(node, Directory):
             if path:
                 yield FileEntry(path=path, kind="directory", mode=unusual_mode(node))
             pending.extend((f"{path}/{name}", node.entries[name]) for name in sorted(node.entries, reverse=True))
+
+
+def _read(node: File | Symlink) -> bytes:
+    return bytes(node.data) if isinstance(node, File) else node.target.encode("utf-8", "surrogatepass")
 
 
 class Digests:
@@ -123,12 +112,7 @@ class Digests:
         known = self._known.get(ino)
         if known is not None and known[0] is node:
             return known[1]
-        if isinstance(node, File):
-            digest = hashlib.sha256(bytes(node.data)).digest()
-        elif isinstance(node, Symlink):
-            digest = hashlib.sha256(node.target.encode("utf-8", "surrogatepass")).digest()
-        else:
-            digest = b""
+        digest = hashlib.sha256(_read(node)).digest() if isinstance(node, (File, Symlink)) else b""
         self._known[ino] = (node, digest)
         return digest
 
@@ -173,11 +157,7 @@ class Plan:
 
     def _contents(self, one: FileName, fetched: Mapping[bytes, bytes]) -> bytes:
         node = self._here.get(one.digest)
-        if isinstance(node, File):
-            return bytes(node.data)
-        if node is not None:
-            return node.target.encode("utf-8", "surrogatepass")
-        data = fetched.get(one.digest)
+        data = _read(node) if node is not None else fetched.get(one.digest)
         if data is None:
             raise RequestError("INVALID_ARGUMENT", f"the contents of {one.path!r:.200} are missing")
         return data
@@ -206,11 +186,10 @@ def carry_out(vfs: Vfs, changes: FileChanges) -> None:
                 _remove(vfs, check_path(path)[1:])
             for entry in changes.written:
                 put(vfs, entry)
-    except VfsError as error:
+    except BaseException as error:
         vfs.rollback(before)
-        raise RequestError("INVALID_ARGUMENT", f"the workspace cannot take the files: {error}") from None
-    except BaseException:
-        vfs.rollback(before)
+        if isinstance(error, VfsError):
+            raise RequestError("INVALID_ARGUMENT", f"the workspace cannot take the files: {error}") from None
         raise
 
 

@@ -12,18 +12,17 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from sandbox.engine.limits import Cancel, Run
 
 
+@dataclass(slots=True, eq=False)
 class _Waiter:
-    """INVARIANT: `granted` is set under the lock of the slots, before anybody is woken."""
+    """INVARIANT: `granted` is set under the lock of the slots, before the waiter is woken."""
 
-    __slots__ = ("granted", "wake")
-
-    def __init__(self, wake: Callable[[], object]) -> None:
-        self.wake = wake
-        self.granted = False
+    wake: Callable[[], object]
+    granted: bool = False
 
 
 class Slots:

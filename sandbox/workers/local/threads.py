@@ -22,6 +22,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
 _IDLE_SECONDS: Final = 0.0005
@@ -38,25 +39,21 @@ _Work = tuple[_Nothing, _Nothing | None]
 T = TypeVar("T")
 
 
+@dataclass(slots=True, eq=False)
 class _Hand:
     """What one thread is handed, and the bell that says so: a lock that it cannot take before it is rung. No work is the end."""
 
-    __slots__ = ("bell", "is_low", "thread", "work")
-
-    def __init__(self, work: _Work, is_low: bool) -> None:
-        self.work: _Work | None = work
-        self.bell = threading.Lock()
-        self.is_low = is_low
-        self.thread = 0
+    work: _Work | None
+    is_low: bool
+    bell: threading.Lock = field(default_factory=threading.Lock)
+    thread: int = 0
 
 
+@dataclass(slots=True)
 class Load:
     """Whether works of one kind, those of a tenant, have computed for long lately."""
 
-    __slots__ = ("low_until",)
-
-    def __init__(self) -> None:
-        self.low_until = 0.0
+    low_until: float = 0.0
 
 
 class Threads:

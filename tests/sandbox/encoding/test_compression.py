@@ -33,7 +33,7 @@ def test_all_of_it_comes_back_however_much_it_is() -> None:
     assert len(LARGE_FRAMES) > 2
     assert opened()() == DATA
     for size in (0, 1, HERE_BYTES_MAX - 1, HERE_BYTES_MAX, FRAME_BYTES):
-        assert decompress(compressed(DATA[:size]), size)() == DATA[:size]
+        assert decompress(compressed(DATA[:size]), size).whole == DATA[:size]
 
 
 @given(st.lists(st.tuples(st.integers(0, FRAME_BYTES * 2), st.integers(0, FRAME_BYTES * 2)), max_size=6), st.randoms())
