@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from sandbox.engine.limits import Cancel
-from sandbox.guests.images import Images, images
 from sandbox.snapshots import snapshot_format
 from sandbox.snapshots.file_tree import DirectoryRecord, FileRecord, LinkRecord, NodeRecord, StandardRecord, name_nodes
 from sandbox.snapshots.snapshot_format import Snapshot
@@ -51,9 +50,9 @@ class Description:
     variables: Mapping[str, Mapping[str, bytes]]
 
 
-def describe(snapshot: Snapshot, *, store: Images = images, cancel: Cancel | None = None) -> Description:
-    guests, state = snapshot.manifest.guests, snapshot_format.thaw(snapshot, store=store)
-    variables = {name: list_variables(state, name, store, cancel) for name in guests}
+def describe(snapshot: Snapshot, cancel: Cancel | None = None) -> Description:
+    guests, state = snapshot.manifest.guests, snapshot_format.thaw(snapshot)
+    variables = {name: list_variables(state, name, cancel) for name in guests}
     return Description(
         {path: _identify(node) for path, node in name_nodes(snapshot.manifest.files).items() if not _is_standard(node)},
         {name: guest.digest_of_page() for name, guest in guests.items()},
@@ -94,5 +93,5 @@ def compare(old: Description, new: Description) -> Difference:
     return Difference(_compare(old.files, new.files), pages, variables)
 
 
-def diff(old: Snapshot, new: Snapshot, *, store: Images = images) -> Difference:
-    return compare(describe(old, store=store), describe(new, store=store))
+def diff(old: Snapshot, new: Snapshot) -> Difference:
+    return compare(describe(old), describe(new))

@@ -21,7 +21,7 @@ from sandbox.encoding.sealing import LOCAL_TENANT, Keys, corrupt, open_seal, sea
 from sandbox.engine.limits import MOST
 from sandbox.errors import RequestError, SetupError
 from sandbox.filesystem.inode_table import VfsLimits
-from sandbox.guests.images import Images, images
+from sandbox.guests.images import images
 from sandbox.guests.state import SessionState
 from sandbox.snapshots import snapshot_format
 from sandbox.snapshots.memory_pages import split_digests
@@ -60,14 +60,13 @@ def default_path() -> Path:
 
 
 class History:
-    def __init__(self, path: str | Path, keys: Keys, *, tenant: str = LOCAL_TENANT, store: Images = images) -> None:
+    def __init__(self, path: str | Path, keys: Keys, *, tenant: str = LOCAL_TENANT) -> None:
         if not isinstance(path, str | Path) or not isinstance(keys, Keys):
             kinds = f"{type(path).__name__} and {type(keys).__name__}"
             raise RequestError("INVALID_ARGUMENT", f"a history is opened with a path and Keys, not with {kinds}")
         path = Path(path)
         self._keys = keys
         self._tenant = tenant
-        self._images = store
         self._lock = threading.RLock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -100,7 +99,7 @@ class History:
         """Keep a state; the new snapshot's id. `origin.parent` must be here."""
         if origin.parent is not None:
             self.manifest(origin.parent)
-        snapshot = snapshot_format.take(state, origin, store=self._images)
+        snapshot = snapshot_format.take(state, origin)
         self._keep(snapshot)
         return snapshot.id
 
@@ -163,7 +162,7 @@ class History:
     def load(self, snapshot_id: str) -> Snapshot:
         encoded = self._read_manifest(snapshot_id)
         manifest = snapshot_format.decode_manifest(encoded)
-        found = snapshot_format.find_images(manifest, self._images)
+        found = snapshot_format.find_images(manifest, images)
         pages = {
             name: {number: self.chunk(digest) for number, digest in guest.digest_of_page().items()}
             for name, guest in manifest.guests.items()
@@ -185,7 +184,7 @@ class History:
         return data
 
     def thaw(self, snapshot_id: str, files: VfsLimits | None = None) -> SessionState:
-        return snapshot_format.thaw(self.load(snapshot_id), files=files, store=self._images)
+        return snapshot_format.thaw(self.load(snapshot_id), files=files)
 
     def log(self) -> list[Entry]:
         """Every snapshot, newest first; a parent comes after its children."""
@@ -237,9 +236,7 @@ class History:
 
     def add(self, blob: bytes) -> str:
         """Take a sealed snapshot in; a difference if its base is here. Its id."""
-        snapshot = snapshot_format.open_snapshot(
-            blob, self._keys, tenant=self._tenant, memory_mb=MOST.memory_mb, find=self.chunk, store=self._images
-        )
+        snapshot = snapshot_format.open_snapshot(blob, self._keys, tenant=self._tenant, memory_mb=MOST.memory_mb, find=self.chunk)
         snapshot_format.verify(snapshot)
         self._keep(snapshot)
         return snapshot.id

@@ -24,7 +24,7 @@ from sandbox.engine.limits import MOST, Cancel
 from sandbox.errors import RequestError, Stop
 from sandbox.excerpts import excerpt
 from sandbox.filesystem.inode_table import VfsLimits
-from sandbox.guests.images import Images, Progress, images
+from sandbox.guests.images import Progress, images
 from sandbox.guests.state import SessionState
 from sandbox.guests.tape import MESSAGE, Divergence, Tape
 from sandbox.sessions.session import OnOutput, Session
@@ -82,9 +82,9 @@ class Recording(Rerun):
             if kind == MESSAGE and asked[0] == _CALL and isinstance(value, bytes)
         }
 
-    def seal(self, keys: Keys | None = None, *, tenant: str = LOCAL_TENANT, store: Images = images) -> bytes:
+    def seal(self, keys: Keys | None = None, *, tenant: str = LOCAL_TENANT) -> bytes:
         """As bytes to keep. Without `keys` they are sealed with this user's own."""
-        stored = _Stored.encode(self.start, self.journal, store, ending=self.ending)
+        stored = _Stored.encode(self.start, self.journal, ending=self.ending)
         return seal(stored, keys or local_keys(), tenant=tenant, purpose=PURPOSE)
 
     @classmethod
@@ -96,12 +96,11 @@ class Recording(Rerun):
         tenant: str = LOCAL_TENANT,
         memory_mb: int | None = None,
         files: VfsLimits | None = None,
-        store: Images = images,
     ) -> Recording:
         """`memory_mb` is what the receiver allows; without it, what the recorded run was allowed."""
         stored = _Stored.decode(open_seal(blob, keys or local_keys(), tenant=tenant, purpose=PURPOSE))
         allowed = memory_mb if memory_mb is not None else MOST.memory_mb
-        return cls(stored.thaw(allowed, files, store), stored.journal, stored.ending)
+        return cls(stored.thaw(allowed, files), stored.journal, stored.ending)
 
 
 def record(
@@ -111,18 +110,15 @@ def record(
     on_output: OnOutput | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
-    store: Images = images,
 ) -> tuple[RunResult, Recording | None]:
     """Run `request` and keep what it takes to run it again; nothing if it was refused before it ran."""
     start = session.freeze()
     tape = Tape()
     result = session.run(request, on_output=on_output, progress=progress, cancel=cancel, tape=tape)
-    return result, _recording(session, request, start, tape, result, store) if tape.request is not None else None
+    return result, _recording(session, request, start, tape, result) if tape.request is not None else None
 
 
-def _recording(
-    session: Session, request: RunRequest, start: SessionState, tape: Tape, result: RunResult, store: Images
-) -> Recording:
+def _recording(session: Session, request: RunRequest, start: SessionState, tape: Tape, result: RunResult) -> Recording:
     state = session.freeze()
     memory = hashlib.sha256()
     for name, guest in sorted(state.guests.items()):
@@ -135,14 +131,14 @@ def _recording(
         stdout=tape.output[0],
         stderr=tape.output[1],
         memory=memory.digest(),
-        files=digest_of_files(state, store),
+        files=_digest_files(state),
     )
     return Recording(start, Journal.of(session, request, tape), ending)
 
 
-def digest_of_files(state: SessionState, store: Images = images) -> bytes:
+def _digest_files(state: SessionState) -> bytes:
     """Equal for equal filesystems: names, contents and times."""
-    tree = write_tree(state.files, store.files(), lambda chunk: hashlib.sha256(chunk).digest())
+    tree = write_tree(state.files, images.files(), lambda chunk: hashlib.sha256(chunk).digest())
     return hashlib.sha256(snapshot_format.encode_record(tree)).digest()
 
 
@@ -161,7 +157,6 @@ def replay(
     changes: Mapping[int, Any] | None = None,
     registry: Registry | None = None,
     on_output: OnOutput | None = None,
-    store: Images = images,
 ) -> Replayed:
     """Run a recording again. Raises REPLAY_MISMATCH unless it ends exactly as it was recorded. Of a run that was ended from
     outside (`Ending.is_from_outside`) memory and files are compared, and that it was ended so again.
@@ -180,7 +175,7 @@ def replay(
     limits = journal.limits
     if not ending.is_from_outside:  # time is no limit of a run that did not depend on it
         limits = msgspec.structs.replace(limits, cpu_ms=MOST.cpu_ms, wall_ms=MOST.wall_ms)
-    replayed = _play(recording, tape, recording.session(limits, registry, store), on_output, store)
+    replayed = _play(recording, tape, recording.session(limits, registry), on_output)
     if not answers:
         try:
             if stopped is None:
@@ -199,7 +194,6 @@ def resume(
     registry: Registry | None = None,
     limits: SessionLimits | None = None,
     on_output: OnOutput | None = None,
-    store: Images = images,
 ) -> Replayed:
     """Resume a run that waits. It is replayed to its waiting call, which then gets `answer`, or is made again if there is none:
     its approval made sure that it is not refused again. It may come to wait again: `recording.is_waiting` tells."""
@@ -209,15 +203,15 @@ def resume(
         raise RequestError("INVALID_ARGUMENT", "the run does not wait for anything")
     reply = _encode_reply(answer) if answer is not msgspec.UNSET else None
     tape = Tape(journal.answered(reply), message=journal.request, image=journal.image.hex())
-    return _play(recording, tape, recording.session(limits or journal.limits, registry, store), on_output, store)
+    return _play(recording, tape, recording.session(limits or journal.limits, registry), on_output)
 
 
-def _play(recording: Recording, tape: Tape, session: Session, on_output: OnOutput | None, store: Images) -> Replayed:
+def _play(recording: Recording, tape: Tape, session: Session, on_output: OnOutput | None) -> Replayed:
     request = recording.journal.again()
     try:
         result = session.run(request, on_output=on_output, tape=tape)
         raise_refusal(result)
-        return Replayed(result, session, _recording(session, request, recording.start, tape, result, store))
+        return Replayed(result, session, _recording(session, request, recording.start, tape, result))
     except BaseException:
         session.close()
         raise

@@ -16,7 +16,6 @@ from sandbox.capabilities.registry import Registry
 from sandbox.encoding.sealing import corrupt
 from sandbox.errors import RequestError
 from sandbox.filesystem.inode_table import VfsLimits
-from sandbox.guests.images import Images
 from sandbox.guests.state import SessionState
 from sandbox.guests.tape import MESSAGE, MONOTONIC, Event, Tape
 from sandbox.languages import GUEST_OF
@@ -101,7 +100,7 @@ class Rerun:
     start: SessionState
     journal: Journal
 
-    def session(self, limits: SessionLimits, registry: Registry | None, store: Images, files: VfsLimits | None = None) -> Session:
+    def session(self, limits: SessionLimits, registry: Registry | None, files: VfsLimits | None = None) -> Session:
         return Session(
             self.journal.session_id,
             language=self.start.language,
@@ -110,7 +109,6 @@ class Rerun:
             registry=registry,
             metered=self.start.metered,
             state=self.journal.state(self.start),
-            store=store,
         )
 
 
@@ -125,9 +123,9 @@ class StoredRerun(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
     journal: Journal
 
     @classmethod
-    def encode(cls, start: SessionState, journal: Journal, store: Images, **more: Any) -> bytes:
+    def encode(cls, start: SessionState, journal: Journal, **more: Any) -> bytes:
         origin = Origin(journal.session_id, journal.limits, label=f"start of a {cls.WHAT}")
-        packed = snapshot_format.pack(snapshot_format.take(start, origin, store=store))
+        packed = snapshot_format.pack(snapshot_format.take(start, origin))
         stored = cls(format=cls.FORMAT, version=VERSION, snapshot=packed, journal=journal, **more)
         return snapshot_format.encode_record(stored)
 
@@ -140,10 +138,9 @@ class StoredRerun(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
         stored.journal.check()
         return stored
 
-    def thaw(self, memory_mb: int, files: VfsLimits | None, store: Images) -> SessionState:
+    def thaw(self, memory_mb: int, files: VfsLimits | None) -> SessionState:
         """The state the run started from, within the receiver's limits."""
-        snapshot = snapshot_format.unpack(self.snapshot, memory_mb=memory_mb, files=files, store=store)
-        return snapshot_format.thaw(snapshot, files=files, store=store)
+        return snapshot_format.thaw(snapshot_format.unpack(self.snapshot, memory_mb=memory_mb, files=files), files=files)
 
 
 def raise_refusal(result: RunResult) -> None:

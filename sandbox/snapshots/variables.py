@@ -17,7 +17,6 @@ import msgspec
 from sandbox.engine.limits import MOST, Cancel
 from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.guest import Guest
-from sandbox.guests.images import Images, images
 from sandbox.guests.state import SessionState
 from sandbox.sessions.session import Session
 from sandbox.wire import Language, RunRequest
@@ -90,15 +89,15 @@ _FUNCTION: Final = re.compile(r"^([A-Za-z_][\w-]*) \(\)\s*\n(.*?)^\}", re.MULTIL
 _SHELLS_OWN: Final = frozenset({"_", "LINENO", "SECONDS", "RANDOM", "SRANDOM", "EPOCHSECONDS", "EPOCHREALTIME", "BASH_COMMAND"})
 
 
-def list_variables(state: SessionState, guest: str, store: Images = images, cancel: Cancel | None = None) -> Variables:
+def list_variables(state: SessionState, guest: str, cancel: Cancel | None = None) -> Variables:
     """The variables of one guest of a session, `python`, `javascript` or `shell`; nothing for a guest that never ran."""
     if guest not in state.guests:
         return {}
     language = Language(guest)
     inputs: dict[str, list[str]] = {}
     if language is Language.JAVASCRIPT:
-        inputs = {"__names": _candidates(state, guest), "__standard": _standard(store, state.metered)}
-    session = Session(language=language, limits=_LIMITS, metered=state.metered, state=state, store=store)
+        inputs = {"__names": _candidates(state, guest), "__standard": _standard(state.metered)}
+    session = Session(language=language, limits=_LIMITS, metered=state.metered, state=state)
     try:
         if language is Language.SHELL:
             return _parse_shell(_run(session, language, _SHELL, cancel=cancel)[1])
@@ -121,9 +120,9 @@ def _run(
     return result.result, result.stdout
 
 
-def _standard(store: Images, metered: bool) -> list[str]:
+def _standard(metered: bool) -> list[str]:
     """The names that every JavaScript session has."""
-    session = Session(language=Language.JAVASCRIPT, metered=metered, store=store)
+    session = Session(language=Language.JAVASCRIPT, metered=metered)
     try:
         return msgspec.convert(_run(session, Language.JAVASCRIPT, _STANDARD)[0], list[str])
     finally:

@@ -296,8 +296,6 @@ class ProcessWorkers:
             why = str(error) or "it did not answer"
             if greeting is not None:
                 greeting.cancel()
-            if process is not None:
-                process.worker.lose(why)
             worker.lose(why)
             raise WorkerLost(f"no worker could be started: {why}") from None
         return process

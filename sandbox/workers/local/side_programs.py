@@ -28,7 +28,7 @@ from sandbox.errors import SandboxError
 from sandbox.filesystem.errnos import VfsError
 from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
 from sandbox.filesystem.vfs import Vfs
-from sandbox.guests.images import Images
+from sandbox.guests.images import images
 from sandbox.guests.state import SessionState
 from sandbox.sessions.session import Session, failure
 from sandbox.wire import ErrorObject, Language, RunRequest, RunResult, SessionLimits
@@ -56,8 +56,7 @@ class Fork(Session):
 class Spares:
     """Thread-safe. Used forks are kept for a moment: taking one down is nothing a run should wait for."""
 
-    def __init__(self, store: Images) -> None:
-        self._images = store
+    def __init__(self) -> None:
         self._waiting: dict[Language, Fork] = {}
         self._used: list[Fork] = []
         self._wanted: set[Language] = set()
@@ -99,8 +98,7 @@ class Spares:
             extra.close()
 
     def _make(self, language: Language) -> Fork:
-        state = SessionState(language, self._images.files(), time.monotonic_ns(), {})
-        return Fork("aside", language=language, state=state, store=self._images)
+        return Fork("aside", language=language, state=SessionState(language, images.files(), time.monotonic_ns(), {}))
 
     def close(self) -> None:
         with self._lock:
@@ -114,9 +112,9 @@ class Spares:
 class Asides:
     """Those of one worker. `run` is called on any thread; `tidy` when there is time, after some of them."""
 
-    def __init__(self, store: Images) -> None:
-        self._spares = Spares(store)
-        self._modules = Modules(store)
+    def __init__(self) -> None:
+        self._spares = Spares()
+        self._modules = Modules()
         self.tidy = self._spares.tidy
         self.close = self._spares.close
 

@@ -19,7 +19,6 @@ from sandbox.engine.limits import MOST, Cancel
 from sandbox.engine.memory import PAGE_BYTES
 from sandbox.errors import RequestError
 from sandbox.filesystem.inode_table import VfsLimits
-from sandbox.guests.images import Images
 from sandbox.guests.state import SessionState
 from sandbox.snapshots import snapshot_format
 from sandbox.snapshots.diff import Description, describe
@@ -42,14 +41,13 @@ class _Template:
 
 
 class Heaps:
-    def __init__(self, store: Images) -> None:
-        self._images = store
+    def __init__(self) -> None:
         self._manifests: OrderedDict[str, Manifest] = OrderedDict()
         self._templates: OrderedDict[str, _Template] = OrderedDict()
         self._lock = threading.Lock()
 
     def freeze(self, state: SessionState, origin: Origin, base: str | None) -> Frozen:
-        snapshot = snapshot_format.take(state, origin, store=self._images)
+        snapshot = snapshot_format.take(state, origin)
         with self._lock:
             known = self._manifests.get(base) if base is not None else None
         packed = snapshot_format.pack(snapshot, known)
@@ -77,15 +75,14 @@ class Heaps:
 
         for number, packed in enumerate(packs):
             last = number == len(packs) - 1
-            snapshot = snapshot_format.unpack(
-                packed, memory_mb=memory_mb if last else MOST.memory_mb, files=files, find=find, store=self._images
-            )
+            allowed_mb = memory_mb if last else MOST.memory_mb
+            snapshot = snapshot_format.unpack(packed, memory_mb=allowed_mb, files=files, find=find)
             known = {} if last else _contents(snapshot)
         self._remember(snapshot.id, snapshot.manifest)
-        return snapshot_format.thaw(snapshot, files=files, store=self._images)
+        return snapshot_format.thaw(snapshot, files=files)
 
     def verify(self, packed: bytes) -> Facts:
-        snapshot = snapshot_format.unpack(packed, memory_mb=MOST.memory_mb, store=self._images)
+        snapshot = snapshot_format.unpack(packed, memory_mb=MOST.memory_mb)
         snapshot_format.verify(snapshot)
         facts = snapshot.manifest
         return Facts(
@@ -97,8 +94,7 @@ class Heaps:
         )
 
     def describe(self, packed: bytes, cancel: Cancel) -> Description:
-        snapshot = snapshot_format.unpack(packed, memory_mb=MOST.memory_mb, store=self._images)
-        found = describe(snapshot, store=self._images, cancel=cancel)
+        found = describe(snapshot_format.unpack(packed, memory_mb=MOST.memory_mb), cancel)
         cancel.check()
         return found
 

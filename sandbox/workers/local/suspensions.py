@@ -19,7 +19,6 @@ from sandbox.encoding.sealing import corrupt
 from sandbox.engine.limits import lower
 from sandbox.errors import RequestError
 from sandbox.filesystem.inode_table import VfsLimits
-from sandbox.guests.images import Images
 from sandbox.guests.tape import Event, Tape
 from sandbox.sessions.session import OnOutput, Session
 from sandbox.snapshots.rerun import Journal, Rerun, StoredRerun
@@ -64,11 +63,11 @@ class _Stored(StoredRerun, frozen=True, kw_only=True):
     written: tuple[int, int]
 
 
-def suspend(session: Session, request: RunRequest, notes: Notes, result: RunResult, store: Images) -> bytes:
+def suspend(session: Session, request: RunRequest, notes: Notes, result: RunResult) -> bytes:
     made = [call for call in result.external_calls if call.status is not CallStatus.APPROVAL_PENDING]
     written = (len(notes.output[0]), len(notes.output[1]))
     journal = Journal.of(session, request, notes)
-    return _Stored.encode(session.freeze(), journal, store, calls=msgspec.json.encode(made), written=written)
+    return _Stored.encode(session.freeze(), journal, calls=msgspec.json.encode(made), written=written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ class Suspended(Rerun):
     written: tuple[int, int]
 
     @classmethod
-    def open(cls, data: bytes, memory_mb: int, files: VfsLimits, store: Images) -> Suspended:
+    def open(cls, data: bytes, memory_mb: int, files: VfsLimits) -> Suspended:
         stored = _Stored.decode(data)
         journal = stored.journal
         if journal.pending is None:
@@ -87,7 +86,7 @@ class Suspended(Rerun):
         except msgspec.DecodeError:
             raise corrupt("the records of calls are malformed") from None
         # Memory that cost nothing then costs nothing now.
-        start = stored.thaw(memory_mb + (journal.free_bytes >> 20), files, store)
+        start = stored.thaw(memory_mb + (journal.free_bytes >> 20), files)
         return cls(start, journal, calls, stored.written)
 
     @property

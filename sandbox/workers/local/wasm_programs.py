@@ -26,7 +26,7 @@ from sandbox.filesystem.descriptors import DescriptorTable
 from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.guest import HostCall
 from sandbox.guests.host_inputs import World
-from sandbox.guests.images import IMPORTS, Images
+from sandbox.guests.images import IMPORTS, images
 from sandbox.sessions.session import failure
 from sandbox.wasi.wasi import SIGNATURES, GuestExit, Wasi
 from sandbox.wire import ErrorObject, Metrics, RunResult, RunStatus, SessionLimits
@@ -36,8 +36,7 @@ CODE_BYTES_MAX: Final = 256 << 20
 
 
 class Modules:
-    def __init__(self, store: Images) -> None:
-        self._images = store
+    def __init__(self) -> None:
         self._ready: dict[bytes, Prepared] = {}
         self._code_bytes = 0
         self._lock = threading.Lock()
@@ -58,7 +57,7 @@ class Modules:
 
     def _load(self, code: bytes) -> Prepared:
         try:
-            return Prepared(self._images.engine(False).load_code(code), IMPORTS)
+            return Prepared(images.engine(False).load_code(code), IMPORTS)
         except NativeError as error:
             raise RequestError("INVALID_ARGUMENT", f"the module cannot be loaded: {str(error).splitlines()[0]}") from None
 

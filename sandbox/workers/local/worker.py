@@ -20,7 +20,6 @@ from sandbox.capabilities.registry import Capability
 from sandbox.engine.limits import MOST
 from sandbox.errors import RequestError
 from sandbox.filesystem.inode_table import VfsLimits
-from sandbox.guests.images import Images, images
 from sandbox.guests.state import SessionState
 from sandbox.sessions.session import Session, check_session_id
 from sandbox.snapshots import diff
@@ -86,14 +85,13 @@ class _Live:
 class LocalWorker:
     """`slots` and `threads` may be shared with other workers of the same event loop."""
 
-    def __init__(self, *, slots: Slots | None = None, threads: Threads | None = None, store: Images = images) -> None:
+    def __init__(self, *, slots: Slots | None = None, threads: Threads | None = None) -> None:
         self._slots = slots or Slots(os.cpu_count() or 1)
         self._threads = threads or Threads(_THREADS_MAX, "hatchway-worker")
         self._owns_threads = threads is None
         self._load = Load()
-        self._images = store
-        self._heaps = Heaps(store)
-        self._asides = Asides(store)
+        self._heaps = Heaps()
+        self._asides = Asides()
         self._sessions: dict[str, _Live] = {}
         self._resuming: dict[str, _Live] = {}
         self._described: dict[str, Description] = {}
@@ -144,7 +142,6 @@ class LocalWorker:
                 registry=switchboard.registry(opening.tools),
                 metered=opening.metered if state is None else state.metered,
                 state=state,
-                store=self._images,
             )
             return _Live(session, switchboard, free_bytes)
 
@@ -253,7 +250,7 @@ class LocalWorker:
             result = session.run(request, on_output=output.write if output else None, tape=notes, cancel=cancel)
             live.note_memory(request, result)
             if notes is not None and notes.pending is not None and result.status is RunStatus.WAITING_FOR_APPROVAL:
-                recording = suspend(session, request, notes, result, self._images)
+                recording = suspend(session, request, notes, result)
             frozen = self._freeze(live, "", None, base) if freeze and recording is None else None
             return RunOutcome(result=result, changes=live.changes(), frozen=frozen, recording=recording)
 
@@ -278,11 +275,10 @@ class LocalWorker:
 
         def start() -> tuple[Suspended, Session]:
             files = _files(opening)
-            suspended = Suspended.open(recording, opening.limits.memory_mb, files, self._images)
+            suspended = Suspended.open(recording, opening.limits.memory_mb, files)
             if suspended.journal.session_id != opening.session_id:
                 raise RequestError("INVALID_ARGUMENT", "the run that waits is another session's")
-            session = suspended.session(opening.limits, switchboard.registry(opening.tools), self._images, files)
-            return suspended, session
+            return suspended, suspended.session(opening.limits, switchboard.registry(opening.tools), files)
 
         suspended, session = await self._compute(start)
         live = _Live(session, switchboard, suspended.free_bytes)
@@ -356,12 +352,11 @@ class LocalWorker:
         return await self._compute(lambda: diff.compare(before, after))
 
     async def cancel(self, session_id: str) -> bool:
-        asked = False
-        for live in (self._sessions.get(session_id), self._resuming.get(session_id)):
-            if live is not None and live.cancel is not None:
-                live.cancel.ask()
-                asked = True
-        return asked
+        lives = (self._sessions.get(session_id), self._resuming.get(session_id))
+        cancels = [live.cancel for live in lives if live is not None and live.cancel is not None]
+        for cancel in cancels:
+            cancel.ask()
+        return bool(cancels)
 
     async def close(self, session_id: str) -> bool:
         live = self._sessions.pop(session_id, None)
@@ -397,11 +392,10 @@ class LocalWorkers:
     lost = 0
     """None can be lost without this process."""
 
-    def __init__(self, *, cores: int | None = None, store: Images = images) -> None:
+    def __init__(self, *, cores: int | None = None) -> None:
         describe_records()
         self._cores = cores or os.cpu_count() or 1
         self._threads = Threads(_THREADS_MAX, "hatchway-worker")
-        self._images = store
         self._workers: dict[str, LocalWorker] = {}
 
     async def start(self) -> list[str]:
@@ -420,7 +414,7 @@ class LocalWorkers:
     async def of(self, tenant: str) -> LocalWorker:
         worker = self._workers.get(tenant)
         if worker is None:
-            worker = self._workers[tenant] = LocalWorker(slots=Slots(self._cores), threads=self._threads, store=self._images)
+            worker = self._workers[tenant] = LocalWorker(slots=Slots(self._cores), threads=self._threads)
         return worker
 
     async def forget(self, tenant: str) -> None:

@@ -31,7 +31,7 @@ def opened() -> Unpacked:
 
 def test_all_of_it_comes_back_however_much_it_is() -> None:
     assert len(LARGE_FRAMES) > 2
-    assert opened()() == DATA
+    assert opened().whole == DATA
     for size in (0, 1, HERE_BYTES_MAX - 1, HERE_BYTES_MAX, FRAME_BYTES):
         assert decompress(compressed(DATA[:size]), size).whole == DATA[:size]
 

@@ -12,7 +12,6 @@ from sandbox.capabilities.registry import Registry
 from sandbox.engine.limits import Cancel
 from sandbox.errors import RequestError
 from sandbox.filesystem.inode_table import VfsLimits
-from sandbox.guests.images import images
 from sandbox.sessions.session import Session
 from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest, RunStatus
 from sandbox.workers.interface import Aside, AsideOutcome, FileEntry
@@ -21,7 +20,7 @@ from tests.sandbox.workers.scenes import code_of
 
 
 def beside(session: Session, aside: Aside, asked_ns: int | None = None, quotas: VfsLimits | None = None) -> AsideOutcome:
-    asides = Asides(images)
+    asides = Asides()
     asked_ns = time.monotonic_ns() if asked_ns is None else asked_ns
     try:
         return asides.run(aside, session.vfs.checkpoint(), quotas or session.vfs.limits, Registry(), Cancel(), asked_ns)
@@ -71,7 +70,7 @@ def test_limits_that_cannot_be_held_to_are_refused(session: Session) -> None:
 
 @pytest.fixture
 def spares() -> Iterator[Spares]:
-    made = Spares(images)
+    made = Spares()
     yield made
     made.close()
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import pytest
 
 from sandbox.errors import RequestError
-from sandbox.guests.images import images
 from sandbox.workers.local import wasm_programs
 from sandbox.workers.local.wasm_programs import Modules
 from tests.sandbox.workers.scenes import compile_hello
 
 
 def test_a_module_is_loaded_once() -> None:
-    loaded, code = Modules(images), compile_hello()
+    loaded, code = Modules(), compile_hello()
     assert loaded.load(code) is loaded.load(bytes(bytearray(code)))
 
 
 def test_more_code_than_a_worker_may_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded, code = Modules(images), compile_hello()
+    loaded, code = Modules(), compile_hello()
     monkeypatch.setattr(wasm_programs, "CODE_BYTES_MAX", len(code) - 1)
     with pytest.raises(RequestError, match="too many wasm modules"):
         loaded.load(code)
@@ -30,4 +29,4 @@ def test_more_code_than_a_worker_may_hold_is_refused(monkeypatch: pytest.MonkeyP
 )
 def test_what_is_no_native_code_is_refused(code: bytes, message: str) -> None:
     with pytest.raises(RequestError, match=message):
-        Modules(images).load(code)
+        Modules().load(code)
