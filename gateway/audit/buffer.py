@@ -1,7 +1,8 @@
 """The audit buffer: records of decisions that write nothing else, on their way to the store.
 
-A run, a snapshot, an approval write their audit records together with themselves. A decision about reading a file, or a refusal,
-has no write of its own: its record is buffered here and written with others of its tenant, at the latest a moment later.
+A run, a snapshot, an approval write their audit records together with themselves. A decision is buffered here and written with
+the next write of its tenant (`carry`), which is mostly that of the same request: one flush of the disk for both. That of a
+decision about reading a file, or of a refusal, is written with others like it, at the latest a moment later.
 
 Rules: nothing is dropped, and what is acknowledged is in the chain: who answers a caller awaits `settle` first.
 THREAT[TM-AUDIT-LOSS]: records that cannot be written stay in the buffer; then no answer is given, and when too many wait, an
@@ -15,13 +16,13 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-from gateway.errors import BadRequest, GatewayError, NotFound, StoreUnavailable, TooLarge, Unavailable
+from gateway.errors import BadRequest, GatewayError, NotFound, StoreUnavailable, TooLarge, TooMany, Unavailable
 from gateway.shielding import run_to_completion
-from gateway.stores.changes import AppendAudit
+from gateway.stores.changes import AppendAudit, Change, DeleteTenant
 from gateway.stores.store import Store
 
 KEPT_MAX: Final = 10_000
@@ -56,6 +57,7 @@ class AuditBuffer:
         """How many records were ever noted."""
         self._task: asyncio.Task[None] | None = None
         self._is_closing = False
+        store.carry(self._carry)
 
     def note(self, tenant: str, record: AppendAudit) -> None:
         """Raises `Unavailable` when the buffer is full."""
@@ -84,6 +86,38 @@ class AuditBuffer:
         async with waiting.writing:
             if waiting.written < through:
                 await self._flush(tenant, waiting)
+
+    def _carry(self, tenant: str, changes: Sequence[Change]) -> Coroutine[Any, Any, None] | None:
+        waiting = self._waiting.get(tenant)
+        if waiting is None or waiting.writing.locked() or any(isinstance(change, DeleteTenant) for change in changes):
+            return None
+        return self._write_with(tenant, waiting, changes)
+
+    async def _write_with(self, tenant: str, waiting: _Waiting, changes: Sequence[Change]) -> None:
+        """The records that wait, and the changes; these alone if together they are refused."""
+        async with waiting.writing:
+            batch, through = waiting.records[:_BATCH], waiting.noted
+            is_all = len(batch) == len(waiting.records)
+            try:
+                await self._store.commit(tenant, [*batch, *changes])
+            except (TooLarge, BadRequest, TooMany):
+                return await self._store.commit(tenant, changes)
+            self._remove(waiting, batch)
+            if is_all:
+                waiting.written = through
+            if not waiting.records:
+                self._end(tenant, waiting)
+
+    def _remove(self, waiting: _Waiting, batch: list[AppendAudit]) -> None:
+        del waiting.records[: len(batch)]
+        self._count -= len(batch)
+
+    def _end(self, tenant: str, waiting: _Waiting) -> None:
+        if self._waiting.get(tenant) is waiting:
+            del self._waiting[tenant]
+        if waiting.said:
+            waiting.said = ""
+            _log.warning("audit records of %s are written again", tenant)
 
     async def _write_soon(self) -> None:
         while self._count and not self._is_closing:
@@ -123,14 +157,9 @@ class AuditBuffer:
                     size = 1
                     continue
                 await self._store.write(tenant, [_bare(batch[0], refused.code)])
-            del waiting.records[: len(batch)]
-            self._count -= len(batch)
+            self._remove(waiting, batch)
         waiting.written = through
-        if self._waiting.get(tenant) is waiting:
-            del self._waiting[tenant]
-        if waiting.said:
-            waiting.said = ""
-            _log.warning("audit records of %s are written again", tenant)
+        self._end(tenant, waiting)
 
     async def close(self) -> None:
         self._is_closing = True  # a write under way is not broken off: it would be repeated

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, Unpack
 
 from gateway.ids import ONCE, PAST_ONCE, is_single
@@ -35,6 +35,7 @@ from gateway.records import (
     Tenant,
     Token,
 )
+from gateway.shielding import run_to_completion
 from gateway.stores.changes import Change, count_bytes, is_deletion
 from gateway.stores.mutations import apply
 from gateway.stores.pages import find_bytes, find_one, read_lasting_sessions, read_list, read_page
@@ -63,12 +64,14 @@ from gateway.stores.tables import (
 
 T = TypeVar("T")
 R = TypeVar("R")
+Carrier = Callable[[str, Sequence[Change]], Coroutine[Any, Any, None] | None]
 _DEPTH_MAX: Final = 1000
 
 
 class Store(ABC):
     limits: StoreLimits
     _observer: Callable[[str, Sequence[Change]], None] | None = None
+    _carrier: Carrier | None = None
 
     @abstractmethod
     async def _read(self, steps: Steps[T], *, several: bool = False) -> T:
@@ -90,7 +93,16 @@ class Store(ABC):
         """`observer` is told of every write once it is durable."""
         self._observer = observer
 
+    def carry(self, carrier: Carrier) -> None:
+        """`carrier` is asked before every write; what it returns makes the write (`commit`), together with what waits for one."""
+        self._carrier = carrier
+
     async def write(self, tenant: str, changes: Sequence[Change]) -> None:
+        carrying = self._carrier(tenant, changes) if changes and self._carrier is not None else None
+        await (self.commit(tenant, changes) if carrying is None else run_to_completion(carrying))
+
+    async def commit(self, tenant: str, changes: Sequence[Change]) -> None:
+        """As `write`, and nothing else with it."""
         if changes:
             make_steps = functools.partial(apply, tenant, changes, self.limits)
             await self._write(tenant, make_steps, deletes=is_deletion(changes), size_bytes=count_bytes(changes))

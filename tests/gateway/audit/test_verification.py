@@ -343,6 +343,9 @@ class Refusing:
         self.asked = 0
         self.written: list[str] = []
 
+    def carry(self, carrier: Any) -> None:
+        pass
+
     async def write(self, tenant: str, changes: list[AppendAudit]) -> None:
         self.asked += 1
         if self.reasons:
