@@ -7,9 +7,10 @@ client must not see (hashes, sealed bytes) stands in types of its own that are n
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from sandbox.wire import DEFAULT_LIMITS, Language, RunResult, SessionLimits
 
@@ -117,6 +118,7 @@ class FileStat(Record, frozen=True, kw_only=True):
     name: str
     is_directory: bool
     is_readonly: bool
+    mode: int
     size_bytes: int
     created_at: int
     updated_at: int
@@ -139,6 +141,7 @@ class InitialFile(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     content: str
     encoding: str = "text"
     is_readonly: bool = False
+    mode: Annotated[int, Meta(ge=0, le=0o7777)] | None = None
 
 
 class GrepMatch(Record, frozen=True, kw_only=True):

@@ -18,20 +18,21 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 
 from gateway.clock import now_ms
-from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge
+from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge, missing
 from gateway.files import tar
 from gateway.files.overlay import Layers
 from gateway.ids import uuid7
 from gateway.pools import run_large
 from gateway.records import NIL_UUID, FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
 from gateway.stores import text_search
-from gateway.stores.changes import Change, DeleteFile, Encoding, PutFile, detect_encoding, digest_of
+from gateway.stores.changes import Change, ChangeMode, DeleteFile, Encoding, PutFile, detect_encoding, digest_of
+from gateway.stores.file_mutations import not_permitted
 from gateway.stores.store import Store
 from gateway.stores.stored import StoredFile
 from gateway.stores.text_search import Searched
 from sandbox.filesystem.errnos import VfsError
 from sandbox.filesystem.paths import StorePath, normalize_store_path
-from sandbox.workers.interface import FileChanges
+from sandbox.workers.interface import FileChanges, usual_mode
 
 K = TypeVar("K", bound=FileStat)
 Infos: TypeAlias = list[FileInfo]
@@ -70,7 +71,7 @@ class Files:
         key = normalize(path)
         if key == "/":
             return show(self._root(session_id), SessionFile)
-        found = await self._content(tenant, session_id, key, permitted)
+        found = await self.read_bytes(tenant, session_id, path, permitted)
         return None if found is None else await run_large(tenant, len(found[1]), _session_file, *found)
 
     async def read_bytes(
@@ -78,7 +79,10 @@ class Files:
     ) -> tuple[StoredFile, bytes] | None:
         """A file's bytes and its digest, for those who do not want text. A directory has none."""
         key = normalize(path)
-        return None if key == "/" else await self._content(tenant, session_id, key, permitted)
+        found = None if key == "/" else await self._content(tenant, session_id, key, permitted)
+        if found is not None and not found[0].mode & 0o400:
+            raise not_permitted(found[0].path, found[0].mode)
+        return found
 
     async def find_entry(self, tenant: str, session_id: str, path: str) -> StoredFile | None:
         """What is stored at a path itself: a link, not what it leads to."""
@@ -114,7 +118,8 @@ class Files:
 
     async def seed(self, tenant: str, session_id: str, file: InitialFile) -> SessionFile:
         data, kind = await run_large(tenant, len(file.content), self._decode, file.content, file.encoding)
-        made = await self._put(tenant, session_id, file.path, data, kind, readonly=file.is_readonly)
+        mode = usual_mode("file", file.is_readonly) if file.mode is None else file.mode & ~(0o222 if file.is_readonly else 0)
+        made = await self._put(tenant, session_id, file.path, data, kind, readonly=file.is_readonly, mode=mode)
         return await run_large(tenant, len(data), _session_file, made, data)
 
     async def measure(self, tenant: str, file: InitialFile) -> int:
@@ -141,11 +146,26 @@ class Files:
         base = normalize(path).rstrip("/") + "/"
         return [file.path for file in await self._store.tree(tenant, session_id) if file.path.startswith(base)]
 
+    async def chmod(self, tenant: str, session_id: str, path: str, mode: int, permitted: Permitted = permit_all) -> FileInfo:
+        """Other permissions, for what a link leads to."""
+        found = await self._content(tenant, session_id, normalize(path), permitted)
+        if found is None:
+            raise missing("file", path)
+        await self._store.write(tenant, [ChangeMode(session_id=session_id, path=found[0].path, mode=mode)])
+        return msgspec.structs.replace(show(found[0], FileInfo), mode=mode)
+
     async def delete(
-        self, tenant: str, session_id: str, path: str, *, recursive: bool = False, expect: str | None = None
+        self,
+        tenant: str,
+        session_id: str,
+        path: str,
+        *,
+        recursive: bool = False,
+        expect: str | None = None,
+        protect_below: bool = False,
     ) -> bool:
-        """False for the root, what is not there, a read-only file, and a directory with entries unless `recursive`. `expect` is
-        the digest that must be there; else PreconditionFailed."""
+        """False for the root, what is not there, a read-only file, and a directory with entries unless `recursive`, or with a
+        read-only file below it where `protect_below`. `expect` is the digest that must be there; else PreconditionFailed."""
         key = normalize(path)
         for _ in range(_ATTEMPTS):
             found = None if key == "/" else await self._store.file(tenant, session_id, key)
@@ -153,7 +173,14 @@ class Files:
                 raise PreconditionFailed("FILE_CHANGED", f"file was changed meanwhile: {key}", "read it again")
             if found is None:
                 return False
-            change = DeleteFile(session_id=session_id, path=key, recursive=recursive, protect=True, expect=found.digest)
+            change = DeleteFile(
+                session_id=session_id,
+                path=key,
+                recursive=recursive,
+                protect=True,
+                expect=found.digest,
+                protect_below=protect_below,
+            )
             try:
                 await self._store.write(tenant, [change])
             except PreconditionFailed:
@@ -195,7 +222,7 @@ class Files:
         links that lead out of it."""
         async for file, content in _members(self._store, tenant, session_id, normalize(path), permitted):
             if content is not None:
-                yield tar.pack(tar.Member(file.path, file.kind, content, file.is_readonly, file.updated_at))
+                yield tar.pack(tar.Member(file.path, file.kind, content, file.mode, file.updated_at, file.is_readonly))
         yield tar.END
 
     async def count_links_out(self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = permit_all) -> int:
@@ -234,6 +261,7 @@ class Files:
                     protect=True,
                     keep=entry.kind == "directory",
                     digest=entry.digest,
+                    mode=entry.mode,
                 )
                 for entry in found
             ]
@@ -252,6 +280,7 @@ class Files:
         readonly: bool = False,
         protect: bool = False,
         expect: str | None = None,
+        mode: int | None = None,
     ) -> StoredFile:
         key = normalize(path)
         if key == "/":
@@ -268,6 +297,7 @@ class Files:
             protect=protect,
             expect=expect,
             digest=await run_large(tenant, len(content), digest_of, content),
+            mode=mode,
         )
         await self._store.write(tenant, [change])
         found = await self._store.file(tenant, session_id, key)
@@ -311,6 +341,7 @@ class Files:
             name="/",
             is_directory=True,
             is_readonly=False,
+            mode=0o755,
             size_bytes=0,
             created_at=at,
             updated_at=at,

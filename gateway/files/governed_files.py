@@ -87,7 +87,7 @@ class GovernedFiles:
         await self._may(principal, session_id, "fs.write", path, "write", bytes=len(content))
         async with self._sessions.hold(principal, session_id) as live:
             found = await self._files.write_bytes(principal.tenant, session_id, path, content, expect=expect)
-            await self._sessions.apply(live, FileChanges(written=[FileEntry(path=found.path, data=content)]))
+            await self._sessions.apply(live, FileChanges(written=[FileEntry(path=found.path, data=content, mode=found.mode)]))
             return found
 
     async def seed(self, principal: Principal, session_id: str, file: InitialFile) -> SessionFile:
@@ -102,8 +102,21 @@ class GovernedFiles:
         async with self._sessions.hold(principal, session_id) as live:
             found = await self._files.mkdir(principal.tenant, session_id, path)
             if found.is_directory and found.path != "/":
-                await self._sessions.apply(live, FileChanges(written=[FileEntry(path=found.path, kind="directory")]))
+                await self._sessions.apply(
+                    live, FileChanges(written=[FileEntry(path=found.path, kind="directory", mode=found.mode)])
+                )
             return found
+
+    async def chmod(self, principal: Principal, session_id: str, path: str, mode: int) -> FileInfo:
+        """Other permissions for a file or directory."""
+        gate = await self._may(principal, session_id, "fs.write", path, "chmod", bytes=0)
+
+        def permitted(key: str) -> bool:
+            return gate.permits("fs.write", {"path": workspace_path(StorePath(key)), "bytes": 0})
+
+        return await self._changing(
+            principal, session_id, lambda: self._files.chmod(principal.tenant, session_id, path, mode, permitted)
+        )
 
     async def delete(
         self, principal: Principal, session_id: str, path: str, *, recursive: bool = False, expect: str | None = None
@@ -114,7 +127,9 @@ class GovernedFiles:
             if recursive:
                 for below in await self._files.list_below(principal.tenant, session_id, path):
                     _require_write(gate, "delete", below, 0)
-            done = await self._files.delete(principal.tenant, session_id, path, recursive=recursive, expect=expect)
+            done = await self._files.delete(
+                principal.tenant, session_id, path, recursive=recursive, expect=expect, protect_below=True
+            )
             if done:
                 await self._sessions.apply(live, FileChanges(removed=[str(normalize(path))]))
             return done

@@ -26,19 +26,21 @@ from sandbox.filesystem.paths import DEPTH_MAX, NAME_BYTES_MAX, PATH_BYTES_MAX, 
 BLOCK: Final = 512
 _HEADER_BYTES_MAX: Final = 64 << 10
 _FILE, _FILES_OLD, _SYMLINK, _DIRECTORY = b"0", b"\0", b"2", b"5"
+_READONLY: Final = "HATCHWAY.readonly"
 _LONG_NAME, _LONG_LINK, _EXTENDED, _GLOBAL = b"L", b"K", b"x", b"g"
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
     """`path` is as a store spells it; `content` is a file's bytes or a link's target. `start` is where a file's bytes are in the
-    archive it was read from."""
+    archive it was read from. `readonly`, which a header of our own carries, is a file that no guest may change."""
 
     path: str
     kind: str
     content: bytes
-    readonly: bool = False
+    mode: int
     modified_ms: int = 0
+    readonly: bool = False
     start: int = 0
 
 
@@ -48,6 +50,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     path: str
     kind: Kind
     readonly: bool
+    mode: int
     target: bytes
     start: int
     size: int
@@ -61,13 +64,13 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
 def pack(member: Member) -> bytes:
     """A member's header, content and padding."""
     info = tarfile.TarInfo(member.path.lstrip("/"))
-    info.mtime = member.modified_ms // 1000
+    info.mtime, info.mode = member.modified_ms // 1000, member.mode
     if member.kind == "directory":
-        info.type, info.mode = tarfile.DIRTYPE, 0o755
+        info.type = tarfile.DIRTYPE
     elif member.kind == "symlink":
-        info.type, info.linkname, info.mode = tarfile.SYMTYPE, member.content.decode("utf-8", "replace"), 0o777
+        info.type, info.linkname = tarfile.SYMTYPE, member.content.decode("utf-8", "replace")
     else:
-        info.size, info.mode = len(member.content), 0o444 if member.readonly else 0o644
+        info.size, info.pax_headers = len(member.content), {_READONLY: "1"} if member.readonly else {}
     content = member.content if member.kind == "file" else b""
     header = info.tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")
     return header + content + b"\0" * (-len(content) % BLOCK)
@@ -106,6 +109,7 @@ def list_entries(archive: bytes, members_max: int, bytes_max: int) -> list[Entry
             member.path,
             member.kind,  # type: ignore[arg-type]
             member.readonly,
+            member.mode,
             b"" if member.kind == "file" else member.content,
             member.start,
             len(member.content),
@@ -152,20 +156,20 @@ def _member(header: bytes, kind: bytes, body: bytes, extended: dict[str, str], s
     prefix = _text(header[345:500]) if header[257:263] == b"ustar\0" else ""
     name = extended.get("path") or (f"{prefix}/" if prefix else "") + _text(header[:100])
     path = _inside(name)
-    modified_ms = _number(header[136:148]) * 1000
+    mode, modified_ms = _number(header[100:108]) & 0o7777, _number(header[136:148]) * 1000
     if path == "/":
         if kind != _DIRECTORY:
             raise _bad(f"{name[:100]!r} is the root")
         return None
     if kind == _DIRECTORY or (kind == _FILES_OLD and name.endswith("/")):
-        return Member(path, "directory", b"", modified_ms=modified_ms)
+        return Member(path, "directory", b"", mode, modified_ms)
     if kind == _SYMLINK:
         target = extended.get("linkpath") or _text(header[157:257])
         if _leads_out(path, target):
             raise _bad(f"the link {path[:100]!r} leads out of it")
-        return Member(path, "symlink", target.encode("utf-8"), modified_ms=modified_ms)
+        return Member(path, "symlink", target.encode("utf-8"), 0o777, modified_ms)
     if kind in (_FILE, _FILES_OLD) and not any(key.startswith("GNU.sparse") for key in extended):
-        return Member(path, "file", body, not _number(header[100:108]) & 0o200, modified_ms, start)
+        return Member(path, "file", body, mode, modified_ms, _READONLY in extended, start)
     raise _bad(f"{name[:100]!r} is neither a file, a directory nor a symbolic link")
 
 

@@ -220,6 +220,7 @@ class Snapshots:
                 kind=one.kind,
                 encoding=one.encoding,
                 readonly=one.is_readonly,
+                mode=one.mode,
             )
             for one in tree
         ]

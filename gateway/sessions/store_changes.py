@@ -9,12 +9,13 @@ from gateway.ids import uuid7
 from gateway.pools import run_large
 from gateway.stores.changes import Change, DeleteFile, PutFile, detect_encoding, digest_of
 from gateway.stores.stored import StoredFile
-from sandbox.workers.interface import FileChanges, FileName
+from sandbox.workers.interface import FileChanges, FileName, usual_mode
 
 
 def to_file_name(file: StoredFile) -> FileName:
     digest = bytes.fromhex(file.digest) if file.kind != "directory" else b""
-    return FileName(path=file.path, kind=file.kind, digest=digest, readonly=file.is_readonly)
+    mode = None if file.mode == usual_mode(file.kind, file.is_readonly) else file.mode
+    return FileName(path=file.path, kind=file.kind, digest=digest, readonly=file.is_readonly, mode=mode)
 
 
 async def to_store_changes(tenant: str, session_id: str, changes: FileChanges, now: int) -> list[Change]:
@@ -35,6 +36,7 @@ def _translate(session_id: str, changes: FileChanges, now: int) -> list[Change]:
             encoding=detect_encoding(file.data) if file.kind == "file" else "text",
             readonly=file.readonly,
             keep=file.kind == "directory",
+            mode=usual_mode(file.kind, file.readonly) if file.mode is None else file.mode,
             digest=digest_of(file.data),
         )
         for file in changes.written

@@ -91,7 +91,8 @@ class PutFile(Change, frozen=True):
     `content` is the bytes of a file or the target of a link (UTF-8). `readonly` None leaves the flag of an existing file as it
     is. With `protect` a read-only file is not replaced (Forbidden, FILE_READ_ONLY); without, it is: seeds and guests' own
     trees. `keep` leaves an existing entry, whatever it is, untouched: how directories are made. `digest` is the content's, where
-    it is known: else it is computed while other writes wait.
+    it is known: else it is computed while other writes wait. Without `mode` an entry keeps its permissions, and a new one has the
+    usual; of an entry that is kept, only a directory gets those that are given.
     """
 
     session_id: str
@@ -106,17 +107,28 @@ class PutFile(Change, frozen=True):
     keep: bool = False
     expect: str | None = None
     digest: str = ""
+    mode: int | None = None
+
+
+class ChangeMode(Change, frozen=True):
+    """Other permissions for what is at a path. A read-only file keeps its own (Forbidden, FILE_READ_ONLY)."""
+
+    session_id: str
+    path: str
+    mode: int
 
 
 class DeleteFile(Change, frozen=True):
     """The entry and all below it. Nothing happens if it is not there, unless `expect` is a digest. Without `recursive` a
-    directory that is not empty is a Conflict (DIRECTORY_NOT_EMPTY). With `protect` a read-only entry itself is Forbidden."""
+    directory that is not empty is a Conflict (DIRECTORY_NOT_EMPTY). With `protect` a read-only entry itself is Forbidden, with
+    `protect_below` one anywhere below it too."""
 
     session_id: str
     path: str
     recursive: bool = True
     protect: bool = False
     expect: str | None = None
+    protect_below: bool = False
 
 
 class PutValue(Change, frozen=True):

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from gateway.errors import BadRequest, Conflict, Forbidden, PreconditionFailed, TooLarge
+from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge
 from gateway.ids import uuid7
-from gateway.stores.changes import ABSENT, DeleteFile, PutFile, digest_of
+from gateway.stores.changes import ABSENT, ChangeMode, DeleteFile, PutFile, digest_of
 from gateway.stores.ledger import Ledger
 from gateway.stores.row_operations import Delete, Get, Present, Put, Scan, Steps
 from gateway.stores.tables import BLOBS, FILES, FileRow
+from sandbox.workers.interface import usual_mode
 
 BY_DIGEST: Final = FILES.orders[1]
 _LARGE_BYTES: Final = 64 << 10
@@ -55,9 +56,13 @@ class Tree:
         old = self._rows[path]
         check_expected(None if old is None else old.digest, change.expect, "file", path)
         if old is not None and change.keep:
+            if change.mode is not None and old.kind == change.kind == "directory":
+                self._put_mode(old, change.mode)
             return
         if old is not None and old.readonly and change.protect:
             raise Forbidden("FILE_READ_ONLY", f"file is read-only: {path}")
+        if old is not None and change.protect and not (old.mode is None or old.mode & 0o200):
+            raise not_permitted(path, old.mode)
         if old is not None and old.kind == "directory" and change.kind != "directory" and (yield from self._below(path)):
             raise Conflict("IS_A_DIRECTORY", f"a directory that has entries is there: {path}", "delete it first")
         if len(change.content) > self._ledger.limits.file_bytes:
@@ -68,6 +73,20 @@ class Tree:
         yield from self._store(path, self._row(change, old, digest))
         if digest:
             self._blobs[digest] = change.content
+
+    def change_mode(self, change: ChangeMode) -> Steps[None]:
+        _check_path(change.path)
+        yield from self.load([change.path])
+        old = self._rows[change.path]
+        if old is None:
+            raise NotFound("FILE_NOT_FOUND", f"file not found: {change.path}")
+        if old.readonly:
+            raise Forbidden("FILE_READ_ONLY", f"file is read-only: {change.path}")
+        self._put_mode(old, change.mode)
+
+    def _put_mode(self, old: FileRow, mode: int) -> None:
+        self._rows[old.path] = old._replace(mode=_unless_usual(old.kind, mode))
+        self._dirty.add(old.path)
 
     def _row(self, change: PutFile, old: FileRow | None, digest: str = "") -> FileRow:
         length = len(change.content) if digest else 0
@@ -86,6 +105,7 @@ class Tree:
             size_bytes=(length + 2) // 3 * 4 if change.encoding == "base64" else length,
             created_at=old.created_at if old is not None else change.at,
             updated_at=change.at,
+            mode=_choose_mode(change, old, readonly),
         )
 
     def _make_parents(self, path: str, at: int) -> None:
@@ -125,6 +145,8 @@ class Tree:
         below = (yield from self._below(path)) if old.kind == "directory" else []
         if below and not change.recursive:
             raise Conflict("DIRECTORY_NOT_EMPTY", f"directory is not empty: {path}", "delete it recursively")
+        if change.protect_below and any(row is not None and row.readonly for row in map(self._rows.get, below)):
+            raise Forbidden("FILE_READ_ONLY", f"a file below it is read-only: {path}")
         for entry in [path, *below]:
             yield from self._store(entry, None)
 
@@ -162,6 +184,23 @@ def drop_blobs(tenant: str, digests: Iterable[str]) -> Steps[None]:
         unused = [digest for digest in doubtful if digest not in used]
         if unused:
             yield Delete(BLOBS, (tenant,), unused)
+
+
+def not_permitted(path: str, mode: int) -> Forbidden:
+    """The caller acts as the session's user, whom a file's permissions bind."""
+    return Forbidden(
+        "FILE_NOT_PERMITTED", f"the file's permissions ({mode:o}) do not let this be done: {path}", "change them first"
+    )
+
+
+def _choose_mode(change: PutFile, old: FileRow | None, readonly: bool) -> int | None:
+    if change.mode is None:
+        return old.mode if old is not None and old.kind == change.kind else None
+    return _unless_usual(change.kind, change.mode, readonly)
+
+
+def _unless_usual(kind: str, mode: int, readonly: bool = False) -> int | None:
+    return None if mode == usual_mode(kind, readonly) else mode  # type: ignore[arg-type]
 
 
 def _check_path(path: str) -> None:

@@ -35,7 +35,7 @@ from gateway.stores.tables import (
 )  # fmt: skip
 from gateway.stores.transaction import ENDING_BYTES, Writing, encode, measure, own, put_record, remove, replace
 
-_FILE_CHANGES: Final = (c.PutFile, c.DeleteFile)
+_FILE_CHANGES: Final = (c.PutFile, c.DeleteFile, c.ChangeMode)
 _TRIMMED_AT_ONCE: Final = 1000
 
 
@@ -206,6 +206,7 @@ _APPLY: Final[dict[type[c.Change], Callable[[Writing, Any], Steps[None]]]] = {
     c.DeleteSession: session_mutations.delete_session,
     c.PutFile: _put_file,
     c.DeleteFile: lambda writing, change: writing.tree(change.session_id).delete(change),
+    c.ChangeMode: lambda writing, change: writing.tree(change.session_id).change_mode(change),
     c.PutValue: _put_value,
     c.DeleteValue: _delete_value,
     c.PutSecret: _put_secret,

@@ -34,8 +34,9 @@ from gateway.records import (
 )
 from gateway.stores import audit_chain
 from gateway.stores.stored import Idempotency, StoredFile, WrappedKey
+from sandbox.workers.interface import usual_mode
 
-VERSION: Final = 4
+VERSION: Final = 5
 Row: TypeAlias = tuple[Any, ...]
 R = TypeVar("R")
 
@@ -112,6 +113,7 @@ class FileRow(NamedTuple):
     size_bytes: int
     created_at: int
     updated_at: int
+    mode: int | None
 
 
 def _decode_file(row: Row) -> StoredFile:
@@ -123,6 +125,7 @@ def _decode_file(row: Row) -> StoredFile:
         name=file.path.rpartition("/")[2],
         is_directory=file.kind == "directory",
         is_readonly=bool(file.readonly),
+        mode=usual_mode(file.kind, bool(file.readonly)) if file.mode is None else file.mode,  # type: ignore[arg-type]
         size_bytes=file.size_bytes,
         created_at=file.created_at,
         updated_at=file.updated_at,
@@ -155,7 +158,7 @@ SESSIONS: Final = Table("sessions", f"tenant:text id:text updated_at:int body:by
 FILES: Final = Table(
     "files",
     "tenant:text session_id:text path:text parent:text id:text kind:text encoding:text readonly:int digest:text "
-    "content_bytes:int size_bytes:int created_at:int updated_at:int",
+    "content_bytes:int size_bytes:int created_at:int updated_at:int mode:int?",
     "tenant session_id path",
     "tenant session_id parent path",
     "tenant digest session_id path",

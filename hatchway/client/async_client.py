@@ -333,6 +333,10 @@ class AsyncRemoteFiles:
         """What is at a path."""
         return await self._get(FileInfo, "stat_file", path=url_paths.path(path))
 
+    async def chmod(self, path: str, mode: int) -> None:
+        """Other permissions for a file or directory."""
+        await self._get(FileInfo, "chmod_file", path=url_paths.path(path), mode=mode)
+
     read_file = read
 
     async def write_file(self, path: str, data: bytes) -> None:

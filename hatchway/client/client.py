@@ -84,6 +84,7 @@ class RemoteFiles:
     write_file = make_blocking(AsyncRemoteFiles.write_file)
     list_dir = make_blocking(AsyncRemoteFiles.list_dir)
     mkdir = make_blocking(AsyncRemoteFiles.mkdir)
+    chmod = make_blocking(AsyncRemoteFiles.chmod)
     remove = make_blocking(AsyncRemoteFiles.remove)
     exists = make_blocking(AsyncRemoteFiles.exists)
 

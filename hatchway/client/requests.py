@@ -132,6 +132,7 @@ class FileInfo(msgspec.Struct, frozen=True):
     is_directory: bool
     is_readonly: bool
     size_bytes: int
+    mode: int
 
 
 class MatchInfo(msgspec.Struct, frozen=True):

@@ -26,6 +26,11 @@ class WorkerLost(SandboxError):
     """The process died or did not answer: what was acknowledged is stored, what was under way is lost."""
 
 
+def usual_mode(kind: FileKind, readonly: bool) -> int:
+    """The permissions that a file has unless it was given others."""
+    return {"directory": 0o755, "symlink": 0o777}.get(kind, 0o444 if readonly else 0o644)
+
+
 class FileName(msgspec.Struct, frozen=True, kw_only=True):
     """A file as the store knows it. `digest` is the SHA-256 of its contents (or of a link's target), empty for a directory;
     `mode` is None for the usual permissions."""

@@ -84,6 +84,7 @@ ASKED: dict[str, Asked] = {
     "stat_file": Asked(query={"path": "/workspace/kept.txt"}),
     "read_file": Asked(query={"path": "/workspace/kept.txt"}),
     "seed_file": Asked({"path": "/workspace/kept.txt", "content": "theirs"}),
+    "chmod_file": Asked({"path": "/workspace/kept.txt", "mode": 0o600}),
     "make_directory": Asked({"path": "/workspace/theirs"}),
     "grep_files": Asked(query={"pattern": CANARY}),
     "search_files": Asked(query={"pattern": "canary[0-9a-f]+"}),

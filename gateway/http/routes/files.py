@@ -49,6 +49,11 @@ class Directory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     path: Annotated[str, Meta(min_length=1, max_length=4096)]
 
 
+class Mode(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(min_length=1, max_length=4096)]
+    mode: Annotated[int, Meta(ge=0, le=0o7777)]
+
+
 class Unpacked(msgspec.Struct, frozen=True):
     entries: int
 
@@ -84,7 +89,7 @@ def _single_files(service: Service) -> list[Operation]:
         if found.path == "/":
             raise Conflict("NOT_DELETED", "the root cannot be deleted")
         if recursive:
-            raise Conflict("NOT_DELETED", "something in it is read-only")
+            raise Conflict("NOT_DELETED", "a file below it is read-only", "nothing but seeding can change that file")
         raise Conflict("NOT_DELETED", "it is a directory with entries", "recursive=true deletes them with it")
 
     async def seed_file(call: Call) -> FileInfo:
@@ -105,6 +110,9 @@ def _single_files(service: Service) -> list[Operation]:
         row("GET", _SESSION + "/stat", "What is at a path",
             lambda call: service.workspace.stat(*in_session(call), call.query.path), name="stat_file", query=PathQuery,
             answer=FileStat),
+        row("POST", _SESSION + "/chmod", "Change permissions",
+            lambda call: service.workspace.chmod(*in_session(call), call.body.path, call.body.mode),
+            name="chmod_file", body=Mode, answer=FileInfo, finishes=True),
         row("GET", _SESSION + "/file", "A file as JSON, with its encoding",
             lambda call: service.workspace.read(*in_session(call), call.query.path),
             name="read_file", query=PathQuery, answer=SessionFile),

@@ -6,7 +6,7 @@ which describes today's.
 
 Versions: 1, the first. 2, approvals have a column for when they expire, so that a sweep finds those that are due. 3, unfinished
 runs, saved snapshots, and templates are found without reading all the others: a start and a new session take as
-long in an old store as in a new one. 4, audit records are charged to their tenant.
+long in an old store as in a new one. 4, audit records are charged to their tenant. 5, files have permissions.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def _steps(integer: str, text: str, field: Callable[[str], str]) -> dict[int, tu
             "UPDATE tenants SET bytes = bytes + "
             "(SELECT COALESCE(SUM(LENGTH(body)), 0) FROM audit WHERE audit.tenant = tenants.tenant)",
         ),
+        5: (f"ALTER TABLE files ADD COLUMN mode {integer}",),
     }
 
 

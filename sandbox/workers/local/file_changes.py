@@ -14,7 +14,7 @@ from sandbox.filesystem.errnos import ENOENT, ENOTDIR, VfsError
 from sandbox.filesystem.inode_table import Checkpoint
 from sandbox.filesystem.inodes import Directory, File, Node, Symlink, unusual_mode
 from sandbox.filesystem.vfs import WORKSPACE_INO, Vfs
-from sandbox.workers.interface import FileChanges, FileEntry, FileKind, FileName
+from sandbox.workers.interface import FileChanges, FileEntry, FileKind, FileName, usual_mode
 
 _Nodes = Mapping[int, Node]
 
@@ -210,13 +210,13 @@ def put(vfs: Vfs, entry: FileEntry) -> None:
         _make_room(vfs, path, entry.kind)
     else:
         _make_directory(vfs, parent)
+    mode = usual_mode(entry.kind, False) if entry.mode is None else entry.mode
     if entry.kind == "directory":
         vfs.mkdir(path, exist_ok=True)
-        vfs.chmod(path, 0o755 if entry.mode is None else entry.mode)
+        vfs.chmod(path, mode)
     elif entry.kind == "symlink":
         vfs.symlink(entry.data.decode("utf-8", "surrogatepass"), path)
     else:
-        mode = 0o644 if entry.mode is None else entry.mode
         vfs.write_file(path, entry.data, readonly=entry.readonly, parents=False, force=True, mode=mode)
 
 

@@ -30,19 +30,22 @@ def test_a_tree_survives_export_and_import() -> None:
         await files.write(T1, S1, "/d/a.txt", "hello")
         await files.write_bytes(T1, S1, "/d/" + "long-name-" * 20, bytes(range(256)))
         await files.mkdir(T1, S1, "/d/empty")
+        await files.chmod(T1, S1, "/d/empty", 0o700)
+        await files.chmod(T1, S1, "/d/a.txt", 0o444)
         await files.seed(T1, S1, InitialFile(path="/d/ünïcode", content="r", is_readonly=True))
         await store.write(T1, [put_file("/d/link", "a.txt", kind="symlink")])
         archive = b"".join([part async for part in files.export_tar(T1, S1, "/d")])
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             assert "a.txt" in tar.getnames() and "ünïcode" in tar.getnames()
+            assert [tar.getmember(name).mode for name in ("a.txt", "empty", "ünïcode")] == [0o444, 0o700, 0o444]
         assert await files.import_tar(T1, S1, archive, "/copy") == 5
         old = {
-            one.path[2:]: (one.kind, one.digest, one.is_readonly, one.encoding)
+            one.path[2:]: (one.kind, one.digest, one.is_readonly, one.encoding, one.mode)
             for one in await store.tree(T1, S1)
             if one.path.startswith("/d/")
         }
         new = {
-            one.path[5:]: (one.kind, one.digest, one.is_readonly, one.encoding)
+            one.path[5:]: (one.kind, one.digest, one.is_readonly, one.encoding, one.mode)
             for one in await store.tree(T1, S1)
             if one.path.startswith("/copy/")
         }

@@ -76,6 +76,48 @@ def test_a_read_only_file_stays_for_programs_and_clients_alike() -> None:
     asyncio.run(main())
 
 
+def test_tm_iso_readonly_nothing_above_a_read_only_file_is_removed_by_clients_or_programs() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS) as house:
+            files, session = await opened(house)
+            await files.seed(ANN, session, InitialFile(path="/policy/deep/allow", content="fixed", is_readonly=True))
+            await files.write(ANN, session, "policy/other", b"x")
+            for place in ("policy", "/workspace/policy/deep", "policy/deep/allow"):
+                assert not await files.delete(ANN, session, place, recursive=True)
+            await shell(house, session, "mv policy p2; rm -rf policy; true")
+            assert await shell(house, session, "cat policy/deep/allow; ls") == "fixedpolicy\n"
+            assert (await files.read_bytes(ANN, session, "policy/deep/allow"))[1] == b"fixed"
+
+    asyncio.run(main())
+
+
+def test_permissions_are_the_same_for_programs_and_clients_and_bind_both() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS) as house:
+            files, session = await opened(house)
+            await shell(
+                house, session, "echo 1 > a; chmod 750 a; mkdir d; chmod 700 d; echo 1 > b; chmod 200 b; echo 1 > c; chmod 444 c"
+            )
+            assert [(await files.stat(ANN, session, path)).mode for path in "adbc"] == [0o750, 0o700, 0o200, 0o444]
+            with pytest.raises(Forbidden, match="permissions"):
+                await files.read(ANN, session, "b")
+            with pytest.raises(Forbidden, match="permissions"):
+                await files.write(ANN, session, "c", b"x")
+            await files.write(ANN, session, "a", b"2")
+            assert (await files.chmod(ANN, session, "/workspace/d", 0o755)).mode == 0o755
+            await files.chmod(ANN, session, "c", 0o600)
+            await files.write(ANN, session, "c", b"3")
+            assert await shell(house, session, "stat -c %a a d b c; cat a c") == "750\n755\n200\n600\n23"
+            await house.sessions.eviction.evict_all()
+            assert await shell(house, session, "stat -c %a a d b c") == "750\n755\n200\n600\n"
+            other = await house.sessions.create(ANN, CreateSession())
+            packed = b"".join([part async for part in (await files.export(ANN, session))[0]])
+            await files.take_in(ANN, other.id, packed)
+            assert await shell(house, other.id, "stat -c %a a d b c") == "750\n755\n200\n600\n"
+
+    asyncio.run(main())
+
+
 def test_the_policy_decides_about_every_access() -> None:
     async def main() -> None:
         async with housed(RULES, TESTS) as house:

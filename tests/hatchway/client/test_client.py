@@ -77,6 +77,8 @@ def test_files_answer_to_the_names_that_a_local_sandbox_has(client: Client) -> N
         assert box.files.list_dir("/workspace") == ["d"] and box.files.list_dir("/workspace/d") == ["a.txt"]
         assert box.files.read_file("/workspace/d/a.txt") == b"hi"
         assert box.files.exists("/workspace/d/a.txt") and not box.files.exists("/workspace/d/b.txt")
+        box.files.chmod("/workspace/d/a.txt", 0o640)
+        assert box.files.stat("d/a.txt").mode == 0o640
         box.files.remove("/workspace/d", recursive=True)
         assert box.files.list_dir() == []
 

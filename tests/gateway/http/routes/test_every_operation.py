@@ -21,6 +21,7 @@ BODIES: dict[str, Any] = {
     "run_once": {"code": "1", **JAVASCRIPT},
     "seed_file": {"path": "/x", "content": "x"},
     "make_directory": {"path": "/x"},
+    "chmod_file": {"path": "/canary-file", "mode": 0o644},
     "put_secret": {"value": "x"},
     "put_session_secret": {"value": "x"},
     "check_policy": {"sources": {"policy.hatch": ""}},

@@ -33,6 +33,8 @@ def write_version_1(path: Path) -> None:
         one, other = tenant("t1"), session()
         database.execute("INSERT INTO tenants VALUES (?, ?, ?, 0, 0, 0, 1, 0, '')", (one.id, AT, msgspec.json.encode(one)))
         database.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, 0, 0, 0)", ("t1", other.id, AT, msgspec.json.encode(other)))
+        file = ("t1", "s1", "/old", "/", "f1", "file", "text", 1, "d", 3, 3, AT, AT)
+        database.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", file)
         for each in _EXPIRING:
             row = ("t1", each.id, each.session_id, each.binding, 0, AT, msgspec.json.encode(each))
             database.execute("INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?)", row)
@@ -64,6 +66,8 @@ def test_a_version_1_file_is_upgraded_and_keeps_everything(tmp_path: Path) -> No
         for _ in range(2):
             store = await SqliteStore.open(path)
             assert await store.session("t1", "s1") == session()
+            found = await store.file("t1", "s1", "/old")
+            assert found is not None and (found.is_readonly, found.mode) == (True, 0o444), "files have the usual permissions"
             if _ == 0:
                 await check_upgraded(store)
             await store.close()
@@ -128,6 +132,7 @@ def test_a_version_1_database_is_upgraded_and_keeps_everything(postgres_url: str
         await connection.execute("ALTER TABLE approvals DROP COLUMN expires_at")
         await connection.execute("ALTER TABLE runs DROP COLUMN unfinished")
         await connection.execute("ALTER TABLE snapshots DROP COLUMN kept, DROP COLUMN template")
+        await connection.execute("ALTER TABLE files DROP COLUMN mode")
         await connection.execute("UPDATE schema_version SET version = 1")
         openings = await asyncio.gather(*(PostgresStore.open(postgres_url) for _ in range(3)))
         assert await connection.fetchval("SELECT version FROM schema_version") == VERSION
@@ -157,6 +162,7 @@ def test_tm_store_quota_audit_records_of_an_older_store_are_charged(tmp_path: Pa
     used, held = asyncio.run(look())
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE tenants SET bytes = bytes - ?", (held,))
+        connection.execute("ALTER TABLE files DROP COLUMN mode")
         connection.execute("UPDATE schema_version SET version = 3")
         connection.commit()
     assert asyncio.run(look()) == (used, held) and held > 500
