@@ -20,7 +20,6 @@ ONE_WORD = {"BUSY", "CANCELLED", "FORBIDDEN", "INTERNAL", "INTERRUPTED", "STOPPI
 """Codes without an underscore: these are found only where a code is expected, other capital words only with an underscore."""
 NO_CODES = {
     "BASH_COMMAND": "a variable of the shell",
-    "DEFAULT_LIMITS": "a name in __all__",
     "LC_ALL": "an environment variable",
     "MASTER_KEY": "an environment variable",
     "MCP_TOKEN": "an environment variable",
