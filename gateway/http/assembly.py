@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
@@ -57,15 +56,13 @@ _SEE_OUT_S: Final = 10.0
 
 
 class Face:
-    """Everything of HTTP, around one service. `mounts` are other ASGI applications by their first path segment."""
+    """Everything of HTTP, around one service."""
 
     def __init__(
         self,
         service: Service,
         configuration: Configuration,
         telemetry: Telemetry,
-        mounts: Mapping[str, ASGIApp] | None = None,
-        more: list[Operation] | None = None,
         listening: socket.socket | None = None,
     ) -> None:
         store = service.store
@@ -82,7 +79,6 @@ class Face:
         service.tally.show(telemetry.registry)
         service.listeners.collected.append(lambda kind, count: telemetry.forgotten.labels(kind).inc(count))
         table = list_operations(service, self.authenticator, self.admission)
-        table += more or []
         self._watch = health.StoreWatch(lambda: store.tenant(FIRST_TENANT))
         table += health.operations(
             configuration, telemetry, self.admission, service.readiness, servers=service.servers, store=self._watch
@@ -100,8 +96,8 @@ class Face:
             note_outage=self._watch.note,
         )
         preview = Preview(service, self.authenticator, self.admission, configuration.heartbeat_ms)
-        mounted: dict[str, ASGIApp] = {"console": console.Console(), "preview": preview, **(mounts or {})}
-        self.asgi = build_application(endpoint, configuration, telemetry, console.ROUTES, mounted)
+        mounts: dict[str, ASGIApp] = {"console": console.Console(), "preview": preview}
+        self.asgi = build_application(endpoint, configuration, telemetry, console.ROUTES, mounts)
         self.server = Server(
             self.asgi,
             self.admission,

@@ -26,7 +26,7 @@ def _store(writing: Writing, old: Rows, approval: Approval) -> Steps[None]:
     usable = approval.verdict is None or (approval.verdict == "approved" and not approval.always and approval.uses_left > 0)
     body, due_at = encode(approval, writing.limits), approval.expires_at if usable else _NEVER
     row = APPROVALS.make_row(approval, body, expires_at=due_at)
-    yield from replace(writing.ledger, APPROVALS, old, row, forgiven_bytes=ENDING_BYTES if old else 0)
+    yield from replace(writing, APPROVALS, old, row, forgiven_bytes=ENDING_BYTES if old else 0)
 
 
 def put_approval(writing: Writing, change: c.PutApproval) -> Steps[None]:

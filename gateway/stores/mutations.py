@@ -43,9 +43,8 @@ def apply(tenant: str, changes: Sequence[c.Change], limits: StoreLimits) -> Step
     if len(changes) > limits.changes_max:
         raise TooLarge("TOO_MANY_CHANGES", f"{len(changes)} changes at once; {limits.changes_max} are allowed")
     writing = Writing(tenant, limits)
-    ledger = writing.ledger
-    yield from ledger.load(named for change in changes if (named := getattr(change, "session_id", "")))
-    if ledger.found is None and not (changes and isinstance(changes[0], c.PutTenant)):
+    yield from writing.load(named for change in changes if (named := getattr(change, "session_id", "")))
+    if writing.found is None and not (changes and isinstance(changes[0], c.PutTenant)):
         raise missing("tenant", tenant)
     if any(isinstance(change, c.DeleteTenant) for change in changes):
         if len(changes) > 1:
@@ -57,7 +56,7 @@ def apply(tenant: str, changes: Sequence[c.Change], limits: StoreLimits) -> Step
         yield from _APPLY[type(change)](writing, change)
     yield from session_mutations.check_heads(writing)
     yield from writing.flush_trees()
-    yield from ledger.flush()
+    yield from writing.flush()
 
 
 def _load_files(writing: Writing, changes: Sequence[c.Change]) -> Steps[None]:
@@ -70,12 +69,12 @@ def _load_files(writing: Writing, changes: Sequence[c.Change]) -> Steps[None]:
 
 
 def _put_tenant(writing: Writing, change: c.PutTenant) -> Steps[None]:
-    record, ledger = change.tenant, writing.ledger
+    record = change.tenant
     if record.id != writing.tenant or not record.id:
         raise BadRequest("INVALID_ARGUMENT", "a tenant is written under its own id")
-    old = ledger.found
+    old = writing.found
     check_expected(None if old is None else old.updated_at, change.expect, "tenant", record.id, exists=Conflict)
-    head = ledger.found = old or Head(record.id, 0, b"")
+    head = writing.found = old or Head(record.id, 0, b"")
     head.updated_at, head.body = record.updated_at, encode(record, writing.limits)
     yield from ()
 
@@ -87,12 +86,12 @@ def _delete_tenant(tenant: str) -> Steps[None]:
 
 
 def _put_file(writing: Writing, change: c.PutFile) -> Steps[None]:
-    yield from writing.ledger.session(change.session_id)
+    yield from writing.session(change.session_id)
     yield from writing.tree(change.session_id).put(change)
 
 
 def _put_value(writing: Writing, change: c.PutValue) -> Steps[None]:
-    session = yield from writing.ledger.session(change.session_id)
+    session = yield from writing.session(change.session_id)
     if len(change.value) > writing.limits.value_bytes:
         raise TooLarge("VALUE_TOO_LARGE", f"a value has {len(change.value)} bytes; {writing.limits.value_bytes} are allowed")
     prefix = (writing.tenant, change.session_id)
@@ -100,40 +99,40 @@ def _put_value(writing: Writing, change: c.PutValue) -> Steps[None]:
     old = rows[0] if rows else None
     check_expected(c.digest_of(old[3]) if old else None, change.expect, "value", change.key)
     growth = len(change.value) - (len(old[3]) if old else 0)
-    writing.ledger.charge(growth, values=int(old is None), session=session)
+    writing.charge(growth, values=int(old is None), session=session)
     yield Put(VALUES, [(*prefix, change.key, change.value, old[4] if old else change.at, change.at)])
 
 
 def _delete_value(writing: Writing, change: c.DeleteValue) -> Steps[None]:
-    session = yield from writing.ledger.find_session(change.session_id)
+    session = yield from writing.find_session(change.session_id)
     prefix = (writing.tenant, change.session_id)
     rows = yield Get(VALUES, prefix, [change.key])
     check_expected(c.digest_of(rows[0][3]) if rows else None, change.expect, "value", change.key)
-    yield from remove(writing.ledger, VALUES, prefix, change.key, session=session)
+    yield from remove(writing, VALUES, prefix, change.key, session=session)
 
 
 def _put_secret(writing: Writing, change: c.PutSecret) -> Steps[None]:
     if change.session_id:
-        yield from writing.ledger.session(change.session_id)
+        yield from writing.session(change.session_id)
     if len(change.sealed) > writing.limits.value_bytes:
         raise TooLarge("SECRET_TOO_LARGE", f"a secret has more than {writing.limits.value_bytes} bytes")
     prefix = (writing.tenant, change.session_id)
     rows = yield Get(SECRETS, prefix, [change.name])
     check_expected(c.digest_of(rows[0][3]) if rows else None, change.expect, "secret", change.name)
     created_at = rows[0][4] if rows else change.at
-    yield from replace(writing.ledger, SECRETS, rows, (*prefix, change.name, change.sealed, created_at, change.at))
+    yield from replace(writing, SECRETS, rows, (*prefix, change.name, change.sealed, created_at, change.at))
 
 
 def _put_key(writing: Writing, change: c.PutKey) -> Steps[None]:
     rows = yield Get(KEYS, (writing.tenant,), [change.id])
     check_expected(c.digest_of(rows[0][2]) if rows else None, change.expect, "key", change.id, exists=Conflict)
     row = (writing.tenant, change.id, change.wrapped, rows[0][3] if rows else change.at)
-    yield from replace(writing.ledger, KEYS, rows, row)
+    yield from replace(writing, KEYS, rows, row)
 
 
 def _put_run(writing: Writing, change: c.PutRun) -> Steps[None]:
     own(writing, change.run.tenant)
-    yield from writing.ledger.session(change.run.session_id)
+    yield from writing.session(change.run.session_id)
     yield from put_record(writing, change.run, ending_bytes=ENDING_BYTES if change.run.state == "finished" else 0)
 
 
@@ -147,8 +146,8 @@ def _put_policy(writing: Writing, change: c.PutPolicy) -> Steps[None]:
         for row in before:
             if row[2] != policy.version:
                 retired = msgspec.structs.replace(POLICIES.decode(row), state="retired")
-                yield from replace(writing.ledger, POLICIES, [row], (*row[:4], "retired", encode(retired, writing.limits)))
-    yield from replace(writing.ledger, POLICIES, rows, POLICIES.make_row(policy, encode(policy, writing.limits)))
+                yield from replace(writing, POLICIES, [row], (*row[:4], "retired", encode(retired, writing.limits)))
+    yield from replace(writing, POLICIES, rows, POLICIES.make_row(policy, encode(policy, writing.limits)))
 
 
 def _put_token(writing: Writing, change: c.PutToken) -> Steps[None]:
@@ -161,9 +160,9 @@ def _put_token(writing: Writing, change: c.PutToken) -> Steps[None]:
     for row in (yield Scan(TOKENS, (writing.tenant, stored.token.id), TOKENS.orders[0])):
         if TOKENS.decode(row).token.revoked_at is not None and not revoked:
             raise Conflict("TOKEN_REVOKED", f"token was revoked: {stored.token.id}", "make a new one")
-        yield from remove(writing.ledger, TOKENS, (), row[0])
+        yield from remove(writing, TOKENS, (), row[0])
     row = TOKENS.make_row(stored, encode(stored, writing.limits))
-    yield from replace(writing.ledger, TOKENS, [], row, forgiven_bytes=ENDING_BYTES if revoked else 0)
+    yield from replace(writing, TOKENS, [], row, forgiven_bytes=ENDING_BYTES if revoked else 0)
 
 
 def _put_idempotency(writing: Writing, change: c.PutIdempotency) -> Steps[None]:
@@ -172,30 +171,28 @@ def _put_idempotency(writing: Writing, change: c.PutIdempotency) -> Steps[None]:
     if rows and not completes:
         raise Conflict("IDEMPOTENCY_KEY_USED", f"idempotency key was used already: {change.key}")
     at = rows[0][3] if rows else change.at
-    yield from replace(
-        writing.ledger, IDEMPOTENCY, rows, (writing.tenant, change.key, change.request_digest, at, change.response)
-    )
+    yield from replace(writing, IDEMPOTENCY, rows, (writing.tenant, change.key, change.request_digest, at, change.response))
 
 
 def _append_audit(writing: Writing, change: c.AppendAudit) -> Steps[None]:
-    writing.ledger.chain(change)
+    writing.chain(change)
     yield from ()
 
 
 def _trim_audit(writing: Writing, change: c.TrimAudit) -> Steps[None]:
-    yield from writing.ledger.flush_audit()
+    yield from writing.flush_audit()
     rows = yield Get(AUDIT, (writing.tenant,), [change.through])
     if rows:
         while gone := (yield Scan(AUDIT, (writing.tenant,), until=(change.through + 1,), limit=_TRIMMED_AT_ONCE)):
-            writing.ledger.charge(-sum(map(measure, gone)))
+            writing.charge(-sum(map(measure, gone)))
             yield Clear(AUDIT, (writing.tenant,), before=gone[-1][1] + 1)
         facts = {"through": change.through, "digest": rows[0][4]}
-        writing.ledger.chain(c.AppendAudit(at=change.at, kind=CHECKPOINT, actor="hatchway", data=facts))
+        writing.chain(c.AppendAudit(at=change.at, kind=CHECKPOINT, actor="hatchway", data=facts))
 
 
 def _remove(writing: Writing, table: Table[Any], *key: str | int) -> Steps[None]:
     *lead, last = (writing.tenant, *key)
-    yield from remove(writing.ledger, table, tuple(lead), last)
+    yield from remove(writing, table, tuple(lead), last)
 
 
 _APPLY: Final[dict[type[c.Change], Callable[[Writing, Any], Steps[None]]]] = {

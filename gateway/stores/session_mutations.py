@@ -22,18 +22,18 @@ _decode_session = msgspec.json.Decoder(Session).decode
 
 
 def put_session(writing: Writing, change: c.PutSession) -> Steps[None]:
-    session, ledger = change.session, writing.ledger
+    session = change.session
     own(writing, session.tenant)
-    old = yield from ledger.find_session(session.id)
+    old = yield from writing.find_session(session.id)
     check_expected(old.updated_at if old else None, change.expect, "session", session.id, exists=Conflict)
     body = encode(session, writing.limits)
     if session.head is not None:
         writing.heads.add(session.head)
     if old is None:
-        ledger.charge(len(body))
-        ledger.add_session(SessionRow(writing.tenant, session.id, session.updated_at, body))
+        writing.charge(len(body))
+        writing.add_session(SessionRow(writing.tenant, session.id, session.updated_at, body))
     else:
-        ledger.charge(len(body) - len(old.body))
+        writing.charge(len(body) - len(old.body))
         old.updated_at, old.body = session.updated_at, body
 
 
@@ -46,8 +46,8 @@ def check_heads(writing: Writing) -> Steps[None]:
 
 
 def delete_session(writing: Writing, change: c.DeleteSession) -> Steps[None]:
-    ledger, tenant, session_id = writing.ledger, writing.tenant, change.session_id
-    session = yield from ledger.find_session(session_id)
+    tenant, session_id = writing.tenant, change.session_id
+    session = yield from writing.find_session(session_id)
     if session is None:
         return
     yield from writing.flush_trees()
@@ -56,11 +56,11 @@ def delete_session(writing: Writing, change: c.DeleteSession) -> Steps[None]:
     for table in (FILES, VALUES):
         yield Clear(table, whose)
     yield from drop_blobs(tenant, digests)
-    yield from sweep(ledger, SECRETS, whose, SECRETS.key)
-    yield from sweep(ledger, RUNS, whose, RUNS.orders[1])
-    yield from sweep(ledger, APPROVALS, whose, APPROVALS.orders[2])
-    ledger.charge(-len(session.body))
-    ledger.drop_session(session)
+    yield from sweep(writing, SECRETS, whose, SECRETS.key)
+    yield from sweep(writing, RUNS, whose, RUNS.orders[1])
+    yield from sweep(writing, APPROVALS, whose, APPROVALS.orders[2])
+    writing.charge(-len(session.body))
+    writing.drop_session(session)
     yield Delete(SESSIONS, (tenant,), [session_id])
     yield from _delete_snapshots(writing, session_id)
 
@@ -81,7 +81,7 @@ def _delete_snapshots(writing: Writing, session_id: str) -> Steps[None]:
 
 def _drop(writing: Writing, rows: Rows) -> Steps[None]:
     ids = [row[1] for row in rows]
-    writing.ledger.charge(-sum(row[5] + measure(row) for row in rows))
+    writing.charge(-sum(row[5] + measure(row) for row in rows))
     yield Delete(PACKS, (writing.tenant,), ids)
     yield Delete(SNAPSHOTS, (writing.tenant,), ids)
 
@@ -90,7 +90,7 @@ def put_snapshot(writing: Writing, change: c.PutSnapshot) -> Steps[None]:
     snapshot, pack, tenant = change.snapshot, change.pack, writing.tenant
     own(writing, snapshot.tenant)
     if snapshot.kind not in KEPT:
-        yield from writing.ledger.session(snapshot.session_id)
+        yield from writing.session(snapshot.session_id)
     if len(pack) > writing.limits.pack_bytes:
         raise TooLarge("SNAPSHOT_TOO_LARGE", f"a snapshot has {len(pack)} bytes; {writing.limits.pack_bytes} are allowed")
     base = snapshot.base or ""
@@ -98,7 +98,7 @@ def put_snapshot(writing: Writing, change: c.PutSnapshot) -> Steps[None]:
         raise Conflict("SNAPSHOT_BASE_MISSING", f"the snapshot it builds on is not stored: {base[:64]}")
     old = yield Get(SNAPSHOTS, (tenant,), [snapshot.id])
     body = encode(snapshot, writing.limits)
-    writing.ledger.charge(len(pack) + len(body) - sum(row[5] + measure(row) for row in old))
+    writing.charge(len(pack) + len(body) - sum(row[5] + measure(row) for row in old))
     yield Put(SNAPSHOTS, [SNAPSHOTS.make_row(snapshot, body, size=len(pack))])
     yield Put(PACKS, [(tenant, snapshot.id, pack)])
 
@@ -107,7 +107,7 @@ def delete_snapshot(writing: Writing, change: c.DeleteSnapshot) -> Steps[None]:
     rows = yield Get(SNAPSHOTS, (writing.tenant,), [change.id])
     if not rows:
         return
-    session = yield from writing.ledger.find_session(rows[0][2])
+    session = yield from writing.find_session(rows[0][2])
     in_heap = session is not None and _decode_session(session.body).head == change.id
     if in_heap or (yield Present(SNAPSHOTS, _BY_BASE, (writing.tenant,), [change.id])):
         raise Conflict("SNAPSHOT_IN_USE", f"snapshot is in use: {change.id[:64]}", "delete what builds on it first")

@@ -21,19 +21,17 @@ ENDING_BYTES: Final = 8 << 10
 reason, a token that was revoked."""
 
 
-class Writing:
-    """The ledger, the trees of the sessions whose files change, and the snapshots that sessions say their heap is in."""
+class Writing(Ledger):
+    """With the trees of the sessions whose files change, and the snapshots that sessions say their heap is in."""
 
     def __init__(self, tenant: str, limits: StoreLimits) -> None:
-        self.tenant = tenant
-        self.limits = limits
-        self.ledger = Ledger(tenant, limits)
+        super().__init__(tenant, limits)
         self.heads: set[str] = set()
         self._trees: dict[str, Tree] = {}
 
     def tree(self, session_id: str) -> Tree:
         if session_id not in self._trees:
-            self._trees[session_id] = Tree(self.ledger, session_id)
+            self._trees[session_id] = Tree(self, session_id)
         return self._trees[session_id]
 
     def flush_trees(self) -> Steps[None]:
@@ -67,7 +65,7 @@ def put_record(writing: Writing, record: R, expect: str | int | None = None, *, 
     old = yield Get(table, tuple(lead), [last])
     if expect is not None:
         check_expected(old[0][table.positions["updated_at"]] if old else None, expect, table.noun, str(last), exists=Conflict)
-    yield from replace(writing.ledger, table, old, row, forgiven_bytes=ending_bytes if old else 0)
+    yield from replace(writing, table, old, row, forgiven_bytes=ending_bytes if old else 0)
 
 
 def measure(row: Row) -> int:

@@ -16,16 +16,11 @@ from starlette.routing import BaseRoute, Mount
 from starlette.types import ASGIApp
 
 from gateway.configuration import Configuration
-from gateway.errors import GatewayError
 from gateway.http.api.endpoint import Endpoint
-from gateway.http.api.envelope import Envelope, Label
-from gateway.http.api.replies import answer_problem
+from gateway.http.api.envelope import Envelope
 from gateway.http.api.routing import OperationRoute
 from gateway.telemetry import Telemetry
-from policy.errors import PolicyError
-from sandbox.errors import RequestError, SetupError
 
-_WRITTEN_FOR_CALLERS: Final = (GatewayError, RequestError, PolicyError, SetupError)
 _TAKEN: Final = ("authorization", "hatchway-tenant", "idempotency-key", "if-match", "if-none-match", "last-event-id")
 _EXPOSED: Final = (
     "etag", "location", "retry-after", "x-request-id", "idempotency-replayed", "hatchway-complete", "hatchway-skipped",
@@ -40,21 +35,19 @@ def build_application(
     pages: Sequence[BaseRoute] = (),
     mounts: Mapping[str, ASGIApp] | None = None,
 ) -> Starlette:
-    """A request passes, from the outside in: Starlette's ServerErrorMiddleware (which finds nothing left to do), `Envelope`,
-    Starlette's ExceptionMiddleware with our handlers, its router, and then one route: a mount with its `Label`, or its
-    CORSMiddleware (if the operator named origins) and the `Endpoint` of operations."""
+    """A request passes, from the outside in: Starlette's ServerErrorMiddleware and ExceptionMiddleware, which find nothing left
+    to do, around `Envelope`; its router; and then one route: a page, a mount, or its CORSMiddleware (if the operator named
+    origins) and the `Endpoint` of operations."""
     operations: ASGIApp = endpoint
     if configuration.cors_origins:
         methods = ("GET", "POST", "PUT", "PATCH", "DELETE")
         operations = CORSMiddleware(endpoint, configuration.cors_origins, methods, _TAKEN, expose_headers=_EXPOSED)
-    mounted = [Mount(f"/{name}", app, middleware=[Middleware(Label, name)]) for name, app in (mounts or {}).items()]
     return Starlette(
         routes=[
             OperationRoute(operations, b"/v1/"),  # first: to ask every page and mount takes longer than to find an operation
             *pages,
-            *mounted,
+            *(Mount(f"/{name}", app) for name, app in (mounts or {}).items()),
             OperationRoute(operations, b""),  # last: what no page has taken is an operation or a problem
         ],
         middleware=[Middleware(Envelope, configuration, telemetry)],
-        exception_handlers={kind: answer_problem for kind in _WRITTEN_FOR_CALLERS},
     )

@@ -35,17 +35,6 @@ _ALWAYS: Final[Headers] = [
 _HSTS: Final = (b"strict-transport-security", b"max-age=31536000")
 
 
-class Label:
-    """Middleware of a mount: the name of what is mounted, for metrics and the log."""
-
-    def __init__(self, app: ASGIApp, operation: str) -> None:
-        self._app, self._operation = app, operation
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        find_record(scope).operation = self._operation
-        await self._app(scope, receive, send)
-
-
 class Envelope:
     def __init__(self, app: ASGIApp, configuration: Configuration, telemetry: Telemetry) -> None:
         self._app, self._telemetry, self._logs = app, telemetry, configuration.access_log

@@ -12,10 +12,9 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from starlette.requests import ClientDisconnect, HTTPConnection, Request
+from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
-from starlette.websockets import WebSocket
 
 from gateway.errors import Unauthorized
 from gateway.http.api.access_record import find_record
@@ -112,8 +111,3 @@ def render_problem(connection: HTTPConnection, error: Exception) -> Reply:
     if isinstance(error, UpgradeRequired) and scope["http_version"] == "1.1":  # HTTP/2 has no such header
         headers += [(b"upgrade", b"websocket"), (b"connection", b"upgrade")]
     return Reply(problem.status, headers, body)
-
-
-async def answer_problem(request: Request | WebSocket, error: Exception) -> Response:
-    """`render_problem` as Starlette wants an exception handler."""
-    return render_problem(request, error)

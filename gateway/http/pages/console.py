@@ -21,6 +21,7 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from gateway.errors import BadRequest
+from gateway.http.api.access_record import find_record
 
 FILES: Final = Path(__file__).parents[2] / "console"
 POLICY: Final = "; ".join(
@@ -56,6 +57,7 @@ class Console(StaticFiles):
         self._names = frozenset(path.name for path in FILES.iterdir() if path.suffix in _TYPES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        find_record(scope).operation = "console"
         if scope["type"] == "websocket":
             await WebSocketClose(1008, "the console speaks HTTP only")(scope, receive, send)
         else:

@@ -67,6 +67,7 @@ class Preview:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         record = find_record(scope)
+        record.operation = "preview"
         try:
             with self._admission.take_place():
                 visit, path = await self._admit(scope)

@@ -22,27 +22,14 @@ from typing import Any
 
 from gateway.configuration import Configuration
 from gateway.http.assembly import Face
-from gateway.http.routes import registry
-from gateway.registry.registries import open_registries
 from gateway.service import Service
 from gateway.telemetry import Telemetry
-
-
-def furnish(service: Any, configuration: Configuration) -> Face:
-    """The service behind HTTP, with its registry, whether it brings one along or not."""
-    more = []
-    if not hasattr(service, "registry"):
-        service.registry = open_registries(
-            service.store, service.sessions, service.runs, service.vault, service.egress, service.clock.now_ms
-        )
-        more = registry.operations(service)
-    return Face(service, configuration, Telemetry(), more=more)
 
 
 async def serve(data: str, port: int, equipment: str) -> None:
     configuration = Configuration(data=data, port=port, equipment=equipment, workers="in-process", access_log=False)
     service = await Service.open(configuration)
-    face = furnish(service, configuration)
+    face = Face(service, configuration, Telemetry())
     await face.server.start()
     print(json.dumps({"url": face.server.url, "token": await service.first_token()}), flush=True)
     await asyncio.Event().wait()

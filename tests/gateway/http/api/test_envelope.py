@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gateway.configuration import Configuration
-from gateway.http.api.envelope import Envelope, Label
+from gateway.http.api.envelope import Envelope
 from gateway.http.assembly import Face
 from gateway.service import Service
 from gateway.telemetry import Telemetry, log_to
@@ -88,7 +88,7 @@ def test_a_previews_ticket_is_not_logged(tmp_path: Path, logged: io.StringIO) ->
 
 
 def framed(app: Any) -> Envelope:
-    return Envelope(Label(app, "mounted"), Configuration(access_log=False), Telemetry())
+    return Envelope(app, Configuration(access_log=False), Telemetry())
 
 
 def test_tm_http_leak_a_failure_of_a_mounted_application_is_a_problem_that_says_nothing(logged: io.StringIO) -> None:

@@ -14,13 +14,15 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from gateway.configuration import Configuration
+from gateway.http.assembly import Face
 from gateway.records import Tenant
 from gateway.service import Service
 from gateway.stores.changes import PutTenant, PutToken
+from gateway.telemetry import Telemetry
 from gateway.tenants.tokens import mint
 from sandbox.guests.images import images
 from tests.gateway.http.asking import Reply, ask
-from tests.gateway.registry.gate import furnish, gate
+from tests.gateway.registry.gate import gate
 
 pytestmark = pytest.mark.skipif(not images.is_ready("javascript"), reason="the JavaScript image is not compiled")
 SPAWN = {
@@ -37,7 +39,7 @@ def served(tmp_path: Path, test: Callable[[Ask], Awaitable[None]]) -> None:
     async def main() -> None:
         configuration = Configuration(data=str(tmp_path / "data"), workers="in-process", access_log=False)
         service = await Service.open(configuration)
-        face, tokens, now = furnish(service, configuration), {}, service.clock.now_ms()
+        face, tokens, now = Face(service, configuration, Telemetry()), {}, service.clock.now_ms()
         for tenant in ("acme", "globex"):
             changes: list[Any] = [PutTenant(tenant=Tenant(id=tenant, created_at=now, updated_at=now))]
             for role in ("operator", "runner", "approver"):

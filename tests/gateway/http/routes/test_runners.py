@@ -17,8 +17,6 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from gateway.configuration import Configuration
 from gateway.http.assembly import Face
-from gateway.http.pages.previews import Preview
-from gateway.http.routes import runners as routes
 from gateway.records import Principal, Tenant
 from gateway.runners.preview_tickets import Tickets
 from gateway.runners.provider_table import RunnerSettings
@@ -55,16 +53,11 @@ class House:
 
     def __init__(self, service: Any, folder: Path, configuration: Configuration) -> None:
         self.service, self.local = service, folder / "local"
-        more = [] if hasattr(service, "runners") else routes.operations(service)
         service.runners = open_runners(
             service.store, service.vault, service.egress, service.keys, service.clock.now_ms, RunnerSettings(folder=self.local)
         )
 
-        async def looked_at(scope: Any, receive: Any, send: Any) -> None:
-            await self.preview(scope, receive, send)
-
-        self.face = Face(service, configuration, Telemetry(), more=more, mounts={"preview": looked_at})
-        self.preview = Preview(service, self.face.authenticator, self.face.admission, configuration.heartbeat_ms)
+        self.face = Face(service, configuration, Telemetry())
         self.asgi: Any = self.face.asgi
         self.is_serving = False
         self.tokens: dict[tuple[str, str], str] = {}
