@@ -6,23 +6,22 @@ from pathlib import Path
 
 from gateway.errors import BadRequest
 from gateway.stores.store import Store
-from gateway.stores.stored import StoreLimits
 
 FILE_NAME = "hatchway.db"
 """Of the store inside a data folder."""
 
 
-async def open_store(name: str, *, limits: StoreLimits | None = None, create: bool = True, own: bool = False) -> Store:
+async def open_store(name: str, *, create: bool = True, own: bool = False) -> Store:
     """`name` may be a folder: its file is `hatchway.db`. Engines are imported when they are chosen. With `own` no other gateway
     may serve the store (`gateway.stores.engines.ownership`)."""
     if name == "memory:":
         from gateway.stores.engines.memory import MemoryStore
 
-        return MemoryStore(limits)
+        return MemoryStore()
     if name.startswith(("postgresql://", "postgres://")):
         from gateway.stores.engines.postgres import PostgresStore
 
-        return await PostgresStore.open(name, limits=limits, own=own)
+        return await PostgresStore.open(name, own=own)
     scheme, colon, rest = name.partition(":")
     if colon and scheme != "sqlite" and "/" not in scheme:
         raise BadRequest("INVALID_ARGUMENT", f"no store is called {scheme!r}", "memory:, sqlite:PATH, a path, or postgresql://…")
@@ -31,4 +30,4 @@ async def open_store(name: str, *, limits: StoreLimits | None = None, create: bo
     path = Path(rest.removeprefix("//") if scheme == "sqlite" else name)
     if path.is_dir() or (create and not path.suffix):
         path = path / FILE_NAME
-    return await SqliteStore.open(path, limits=limits, create=create, own=own)
+    return await SqliteStore.open(path, create=create, own=own)

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
+import cbor2
 import msgspec
 import msgspec.inspect
 
@@ -180,8 +181,6 @@ def encode(value: Any, cbor: bool) -> bytes:
 
 
 def _encode_cbor(value: Any) -> bytes:
-    import cbor2
-
     plain = msgspec.to_builtins(value, builtin_types=(bytes,))
     try:
         return cbor2.dumps(plain)

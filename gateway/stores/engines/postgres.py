@@ -39,6 +39,7 @@ _SCHEMA_LOCK: Final = "hatchway schema"
 _OWNER_LOCK: Final = "hatchway owner"
 _FAREWELL_S: Final = 2.0
 _CONNECT_S: Final = 5.0
+_COMMAND_S: Final = 30.0
 _log = logging.getLogger("hatchway.store")
 _BROKEN: Final = (
     OSError,
@@ -71,11 +72,10 @@ class PostgresStore(Store):
         *,
         limits: StoreLimits | None = None,
         connections: int = 10,
-        timeout_s: float = 30.0,
         own: bool = False,
     ) -> PostgresStore:
         """With `own` no other gateway may serve this database (`gateway.stores.engines.ownership`)."""
-        owning = Owning(url, timeout_s) if own else None
+        owning = Owning(url) if own else None
         try:
             if owning is not None:
                 await owning.take(PATIENCE_S)
@@ -83,8 +83,8 @@ class PostgresStore(Store):
                 url,
                 min_size=0,
                 max_size=connections,
-                timeout=min(timeout_s, _CONNECT_S),
-                command_timeout=timeout_s,
+                timeout=_CONNECT_S,
+                command_timeout=_COMMAND_S,
                 server_settings={"synchronous_commit": "on", "application_name": "hatchway", "jit": "off"},
             )
             try:
@@ -170,8 +170,8 @@ class Owning:
     """The database's lock that says who serves it, and the connection that holds it. One that was lost, because the server was
     restarted or the network failed, is taken again before the next write; if another gateway has it by then, we write no more."""
 
-    def __init__(self, url: str, timeout_s: float) -> None:
-        self._url, self._timeout_s = url, timeout_s
+    def __init__(self, url: str) -> None:
+        self._url = url
         self._connection: Any = None
         self._taking = asyncio.Lock()
 
@@ -183,7 +183,7 @@ class Owning:
             if self._connection is not None and not self._connection.is_closed():
                 return
             settings = {"application_name": "hatchway owner", "tcp_keepalives_idle": "15", "tcp_keepalives_count": "3"}
-            connection = await asyncpg.connect(self._url, timeout=self._timeout_s, server_settings=settings)
+            connection = await asyncpg.connect(self._url, timeout=_COMMAND_S, server_settings=settings)
             try:
                 await _own(connection, time.monotonic() + patience_s)
             except BaseException:

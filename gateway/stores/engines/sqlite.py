@@ -37,6 +37,7 @@ from gateway.stores.store import Store
 from gateway.stores.stored import StoreLimits
 
 T = TypeVar("T")
+_READERS: Final = 4
 _GROUP_MAX: Final = 256
 _LARGE_BYTES: Final = 256 << 10
 """A write that others need not wait for."""
@@ -71,14 +72,14 @@ class _Job:
 class SqliteStore(Store):
     """`await SqliteStore.open(path)`; `close` when done."""
 
-    def __init__(self, path: Path, limits: StoreLimits | None, readers: int) -> None:
+    def __init__(self, path: Path, limits: StoreLimits | None) -> None:
         self.path = path
         self.limits = limits or StoreLimits()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._writer: sqlite3.Connection | None = None
         self._local = threading.local()
         self._opened: list[sqlite3.Connection] = []
-        self._readers = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="store-reader")
         self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
         self._closed = False
         self._owned: int | None = None
@@ -86,10 +87,10 @@ class SqliteStore(Store):
 
     @classmethod
     async def open(
-        cls, path: Path | str, *, limits: StoreLimits | None = None, create: bool = True, own: bool = False, readers: int = 4
+        cls, path: Path | str, *, limits: StoreLimits | None = None, create: bool = True, own: bool = False
     ) -> SqliteStore:
         """With `own` no other gateway may serve this store (`gateway.stores.engines.ownership`)."""
-        store = cls(Path(path), limits, readers)
+        store = cls(Path(path), limits)
         try:
             await asyncio.to_thread(store._prepare, create, own)
         except BaseException:
