@@ -90,6 +90,8 @@ class Pool(ThreadPoolExecutor):
             self._free += 1
             self._running[tenant] -= 1
             self._running += Counter()  # drops those that are zero
+            if tenant in self._lines:
+                self._lines.move_to_end(tenant)  # behind those that came while it had its turn
             self._grant()
 
 

@@ -11,15 +11,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import threading
-from collections import Counter
 from collections.abc import Mapping
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError
 from typing import Any, Final, Literal
-from weakref import WeakValueDictionary
 
 import msgspec
 
-from gateway.errors import TooMany, Unprocessable
+from gateway.errors import Unprocessable
+from gateway.pools import Pool
 from gateway.records import Record
 from policy.model import ir
 from policy.model.catalog import Catalog, load_catalog
@@ -34,8 +33,9 @@ SOURCES_BYTES_MAX: Final = 8 << 20
 FOLDER: Final = ".base/"
 """Where the operator's base lies among the sources of a tenant's policy."""
 BASE_CATALOG: Final = "deployed.catalog.json"
-_WAITING_MAX: Final = 16
-"""Of one tenant."""
+_WAITING_MAX: Final = 15
+"""Of one tenant, besides the text that is compiled."""
+_LOADS_MAX: Final = 4096
 
 
 class Place(Record, frozen=True, kw_only=True):
@@ -115,16 +115,14 @@ class Compiler:
     """Each tenant has one text in line, however many it sends. Policies that are in the store have a child of their own."""
 
     def __init__(self, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-        self._checking = _CompilerProcess(timeout_seconds)
-        self._loading = _CompilerProcess(timeout_seconds)
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._waiting: Counter[str] = Counter()
+        self._checking = _CompilerProcess(timeout_seconds, Pool("policy-checks", 1, waiting_max=_WAITING_MAX))
+        self._loading = _CompilerProcess(timeout_seconds, Pool("policy-loads", 1, waiting_max=_LOADS_MAX))
 
     async def compile(
         self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None, *, tenant: str = ""
     ) -> Compiled:
         """A text that a caller sent."""
-        return (await self._ask(_make_request(sources, main, catalog), tenant)).compiled
+        return (await self._checking.ask(_make_request(sources, main, catalog), tenant)).compiled
 
     async def load(self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
         """A stored policy."""
@@ -136,19 +134,7 @@ class Compiler:
         """Hooks are compared by the programs they run, which are among the files."""
         before, after = old.ir.bind(old_files.get), new.ir.bind(new_files.get)
         request = _Diff(old=before, old_catalog=old.catalog, new=after, new_catalog=new.catalog)
-        return (await self._ask(request, tenant)).changes
-
-    async def _ask(self, request: _Compile | _Diff, tenant: str) -> _Answer:
-        if self._waiting[tenant] >= _WAITING_MAX:
-            raise TooMany("BUSY", "too many policies wait to be compiled", "try again")
-        self._waiting[tenant] += 1
-        try:
-            async with self._turns.setdefault(tenant, asyncio.Lock()):
-                return await self._checking.ask(request)
-        finally:
-            self._waiting[tenant] -= 1
-            if not self._waiting[tenant]:
-                del self._waiting[tenant]
+        return (await self._checking.ask(request, tenant)).changes
 
     async def close(self) -> None:
         await self._checking.close()
@@ -156,14 +142,13 @@ class Compiler:
 
 
 class _CompilerProcess:
-    """A killable child, and the thread that waits for it: requests are answered in the order they come."""
+    """A killable child, and a pool of the one thread that waits for it."""
 
-    def __init__(self, timeout_seconds: float) -> None:
-        self._timeout_seconds = timeout_seconds
+    def __init__(self, timeout_seconds: float, pool: Pool) -> None:
+        self._timeout_seconds, self._pool = timeout_seconds, pool
         self._child = Child(f"{__name__}:answer", {"data": MEMORY_BYTES})
-        self._thread = ThreadPoolExecutor(1, "hatchway-policy-compiler")
 
-    async def ask(self, request: _Compile | _Diff) -> _Answer:
+    async def ask(self, request: _Compile | _Diff, tenant: str = "") -> _Answer:
         cancelled = threading.Event()
 
         def check() -> None:
@@ -171,9 +156,7 @@ class _CompilerProcess:
                 raise CancelledError
 
         try:
-            data = await asyncio.get_running_loop().run_in_executor(
-                self._thread, self._child.ask, msgspec.json.encode(request), self._timeout_seconds, check
-            )
+            data = await self._pool.run(tenant, self._child.ask, msgspec.json.encode(request), self._timeout_seconds, check)
         except asyncio.CancelledError:
             cancelled.set()
             raise
@@ -188,7 +171,7 @@ class _CompilerProcess:
 
     async def close(self) -> None:
         self._child.kill()
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._child.close)
+        await self._pool.run("", self._child.close)
 
 
 def _make_request(sources: Mapping[str, str], main: str, catalog: Catalog | None) -> _Compile:
