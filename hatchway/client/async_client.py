@@ -7,9 +7,11 @@ Rules: a refusal of the gateway is raised as `RequestError` with the contract's 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
@@ -30,7 +32,6 @@ from hatchway.client.requests import (
     SessionInfo,
     SnapshotInfo,
     Unreachable,
-    Watch,
 )
 from hatchway.client.tls import Cert, Verify, build_trust
 from hatchway.client.verb_names import find_operation
@@ -175,34 +176,48 @@ class AsyncClient:
         return found
 
     async def watch(self, ask: Ask) -> AsyncIterator[Event]:
-        """The events of a run. A stream that breaks off is taken up again where it was."""
-        watch = Watch(ask)
+        """The events of a run. A stream that breaks off is taken up again where it was, once the gateway has said which run it
+        is."""
+        attempts_left, number = requests.ATTEMPTS, 0
         while True:
-            headers, body = watch.ask.encode()
-            headers["accept"] = "text/event-stream"
-            sent: Any = {"params": dict(watch.ask.query), "headers": headers, "content": body}
+            problem = "ended before the run did"
             try:
-                async with self._http.stream(watch.ask.method, watch.ask.path, **sent) as answer:
-                    if answer.status_code >= 400:
-                        body = await answer.aread()
-                        if not watch.may_begin_again(answer.status_code, body):
-                            raise requests.read_refusal(answer.status_code, body)
-                        await self._sleep(requests.choose_pause(0, answer.headers.get("retry-after")))
-                        continue
-                    async for line in answer.aiter_lines():
-                        event = watch.read(line)
-                        if event is None:
-                            continue
+                async with contextlib.aclosing(self._stream(ask)) as events:
+                    async for event in events:
+                        if event.kind == "started":
+                            ask = request("watch_run", once=True, run_id=event.data["id"])
+                        attempts_left, number = requests.ATTEMPTS, event.number or number
                         yield event
                         if requests.is_last(event):
                             return
             except self._errors as error:
-                if not watch.may_resume():
-                    raise Unreachable(f"the stream from {self.url} broke off: {error}") from None
-            else:
-                if not watch.may_resume():
-                    raise Unreachable(f"the stream from {self.url} ended before the run did")
-            await self._sleep(requests.choose_pause(requests.ATTEMPTS - watch.attempts_left, None))
+                problem = f"broke off: {error}"
+            attempts_left -= 1
+            if ask.method != "GET" or attempts_left <= 0:
+                raise Unreachable(f"the stream from {self.url} {problem}")
+            ask = replace(ask, headers={"last-event-id": str(number)})
+            await self._sleep(requests.choose_pause(requests.ATTEMPTS - attempts_left, None))
+
+    async def _stream(self, ask: Ask) -> AsyncGenerator[Event, None]:
+        """Server-sent events. It is asked for again while the gateway says that nothing was begun."""
+        headers, body = ask.encode()
+        sent: Any = {"params": dict(ask.query), "headers": {**headers, "accept": "text/event-stream"}, "content": body}
+        for attempt in range(requests.ATTEMPTS):
+            async with self._http.stream(ask.method, ask.path, **sent) as answer:
+                if answer.status_code < 400:
+                    lines: list[str] = []
+                    async for line in answer.aiter_lines():
+                        if line:
+                            lines.append(line)
+                            continue
+                        if (event := requests.parse_events(lines)) is not None:
+                            yield event
+                        lines = []
+                    return
+                refusal = await answer.aread()
+                if attempt + 1 == requests.ATTEMPTS or not ask.may_repeat(answer.status_code, refusal):
+                    raise requests.read_refusal(answer.status_code, refusal)
+            await self._sleep(requests.choose_pause(0, answer.headers.get("retry-after")))
 
     def sandbox(self, **options: Unpack[SessionOptions]) -> Coming[AsyncRemoteSandbox]:
         """A new session: `await` it, or `async with client.sandbox() as box`."""

@@ -217,45 +217,6 @@ def build_headers(token: str, tenant: str | None) -> dict[str, str]:
     return {"authorization": f"Bearer {token}", **({"hatchway-tenant": tenant} if tenant else {})}
 
 
-class Watch:
-    """A run that is watched. When the stream breaks, `ask` goes on where it was, if the gateway has said which run it is."""
-
-    def __init__(self, ask: Ask) -> None:
-        self.ask = ask
-        self.attempts_left = ATTEMPTS
-        self._number = 0
-        self._lines: list[str] = []
-
-    def read(self, line: str) -> Event | None:
-        """An event, when its last line has come."""
-        if line:
-            self._lines.append(line)
-            return None
-        lines, self._lines = self._lines, []
-        event = parse_events(lines)
-        if event is None:
-            return None
-        if event.kind == "started":
-            self.ask = Ask("GET", f"/v1/runs/{url_paths.segment(event.data['id'])}/events", once=True)
-        self._number = event.number or self._number
-        self.attempts_left = ATTEMPTS
-        return event
-
-    def may_begin_again(self, status: int, body: bytes) -> bool:
-        """After a refusal that says that nothing was begun."""
-        self.attempts_left -= 1
-        return self.attempts_left > 0 and self.ask.may_repeat(status, body)
-
-    def may_resume(self) -> bool:
-        """After the stream broke off."""
-        self._lines = []
-        self.attempts_left -= 1
-        if self.ask.method != "GET" or self.attempts_left <= 0:
-            return False
-        self.ask = Ask("GET", self.ask.path, headers={"last-event-id": str(self._number)}, once=True)
-        return True
-
-
 def is_last(event: Event) -> bool:
     return event.kind in ("result", "waiting", "error")
 
