@@ -41,7 +41,7 @@ from gateway.hooks.session_hooks import SessionHooks
 from gateway.lifecycle.default_policy import DefaultPolicy
 from gateway.lifecycle.maintenance import Maintenance
 from gateway.lifecycle.metrics import Tally
-from gateway.lifecycle.readiness import NothingToPrepare, ReadinessPort
+from gateway.lifecycle.readiness import Preparation
 from gateway.lifecycle.repinning import Repinning
 from gateway.lifecycle.retention import Upkeep, read_rules
 from gateway.policies.compiler import Compiler
@@ -96,7 +96,7 @@ class Service:
         egress: Egress | None = None,
         base: OperatorBase | None = None,
         master: MasterKey | None = None,
-        readiness: ReadinessPort = NothingToPrepare(),
+        readiness: Preparation = Preparation(),
     ) -> None:
         self.store, self.workers, self.keys, self.readiness = store, workers, keys, readiness
         self.configuration = configuration
@@ -220,7 +220,7 @@ class Service:
 
     @classmethod
     async def open(
-        cls, configuration: Configuration, *, workers: Workers | None = None, readiness: ReadinessPort = NothingToPrepare()
+        cls, configuration: Configuration, *, workers: Workers | None = None, readiness: Preparation = Preparation()
     ) -> Service:
         """From configuration. The data folder is made if it does not exist."""
         folder = Path(configuration.data)

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
 from gateway.capabilities.endpoints import WebClient, decode_json
+from gateway.capabilities.session_files import SessionFiles
 from gateway.capabilities.sources import Caller, Function, Offer, Source
 from gateway.clock import now_ms, stamp
 from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolError
@@ -29,23 +30,13 @@ _URL: Final = {"type": "string", "minLength": 1, "maxLength": 8192}
 _HEADERS: Final = {"type": "object", "maxProperties": 32, "additionalProperties": {"type": "string", "maxLength": 8192}}
 
 
-class Files(Protocol):
-    """A session's files. Raises `ToolError` for what it does not have or does not allow (NOT_FOUND, PERMISSION_DENIED)."""
-
-    async def read(self, caller: Caller, path: str, max_bytes: int) -> bytes: ...
-
-    async def write(self, caller: Caller, path: str, data: bytes) -> None: ...
-
-    async def names(self, caller: Caller, path: str) -> Sequence[str]: ...
-
-
 class BuiltinSource(Source):
     """`tools` gives what can be called, itself included."""
 
     def __init__(
         self,
         tools: Callable[[], Sequence[Capability]],
-        files: Files,
+        files: SessionFiles,
         client: WebClient,
         clock_ms: Callable[[], int] = now_ms,
     ) -> None:

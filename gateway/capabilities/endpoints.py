@@ -21,7 +21,8 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from gateway.capabilities.catalogue import check_offers
-from gateway.capabilities.secret_headers import Secrets, fill, mask
+from gateway.capabilities.policy_gates import PolicedSecrets
+from gateway.capabilities.secret_headers import fill, mask
 from gateway.capabilities.sources import Caller, Offer, Source, call_key
 from gateway.egress import Decide, Egress, EgressError, EgressRefused, parse
 from sandbox.capabilities.registry import ApprovalPolicy, Capability, CapabilityLimits, ToolError
@@ -62,7 +63,7 @@ class WebClient:
 
     egress: Egress
     decide_for: DecideFor
-    secrets: Secrets
+    secrets: PolicedSecrets
 
     async def send(
         self,

@@ -27,7 +27,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from gateway.capabilities.mcp_servers import Connect, ServerSpec
-from gateway.capabilities.secret_headers import Secrets, fill
+from gateway.capabilities.policy_gates import PolicedSecrets
+from gateway.capabilities.secret_headers import fill
 from gateway.capabilities.sources import Caller
 from gateway.egress import Egress, EgressError, parse
 from gateway.egress.http1_exchange import Exchange
@@ -42,7 +43,7 @@ _FROM_PACKAGE: Final = frozenset(("host", "content-length", "transfer-encoding",
 _INHERITED: Final = ("HOME", "LANG", "LC_ALL", "PATH", "TERM", "TZ", "USER")
 
 
-def connect_to(spec: ServerSpec, egress: Egress | None = None, secrets: Secrets | None = None) -> Connect:
+def connect_to(spec: ServerSpec, egress: Egress | None = None, secrets: PolicedSecrets | None = None) -> Connect:
     """How a server is connected to. `secrets` are asked for what its headers refer to."""
     if bool(spec.command) == bool(spec.url):
         raise RequestError("INVALID_ARGUMENT", f"the server {spec.name!r} needs either a command or a url")
@@ -54,7 +55,7 @@ def connect_to(spec: ServerSpec, egress: Egress | None = None, secrets: Secrets 
 
 
 @contextlib.asynccontextmanager
-async def _http(url: str, headers: Mapping[str, str], egress: Egress, secrets: Secrets | None) -> AsyncIterator[Any]:
+async def _http(url: str, headers: Mapping[str, str], egress: Egress, secrets: PolicedSecrets | None) -> AsyncIterator[Any]:
     if secrets is not None:
         headers, _ = await fill(secrets, Caller("", ""), headers, parse(url).host)
     timeout = httpx2.Timeout(_HEAD_TIMEOUT_MS / 1000, read=_STREAM_SECONDS)

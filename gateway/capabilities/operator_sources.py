@@ -22,12 +22,13 @@ from typing import Any
 
 import msgspec
 
-from gateway.capabilities.builtins import BuiltinSource, Files
+from gateway.capabilities.builtins import BuiltinSource
 from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.endpoints import EndpointSource, EndpointSpec, WebClient
 from gateway.capabilities.functions import FunctionSource
 from gateway.capabilities.mcp_servers import ServerSource, ServerSpec
 from gateway.capabilities.policy_gates import PolicedSecrets, decide_for
+from gateway.capabilities.session_files import SessionFiles
 from gateway.capabilities.sources import ServerState
 from gateway.configuration import ConfigurationError
 from gateway.egress import Egress
@@ -64,7 +65,7 @@ async def equip(
     equipment: Equipment,
     egress: Egress,
     vault: Vault,
-    files: Files,
+    files: SessionFiles,
     functions: Sequence[tuple[Any, Callable[..., Any]]] = (),
 ) -> list[ServerSource]:
     """Offer built-ins, functions, endpoints and servers. Servers connect in the background."""

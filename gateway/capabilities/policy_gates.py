@@ -33,6 +33,7 @@ class PolicedSecrets:
         self._vault = vault
 
     async def use(self, caller: Caller, name: str, host: str) -> str:
+        """The value of a secret that is about to be sent to `host`. Raises `ToolError` if it may not be, or is not there."""
         if caller.context is not None:  # a server's own headers are the operator's
             try:
                 caller.context.gate.require("secret.use", {"name": name, "caller": caller.capability})

@@ -1,9 +1,8 @@
 """Secrets in capability calls: used by the service on a program's behalf, never shown to it.
 
-Purpose: `${secret:NAME}` in a header's value becomes the secret's value when the request is sent; `mask` takes it out of what
-comes back, for a server may well repeat what it was sent.
-
-Rules: who may use which secret towards which host is the port's to decide. A reference in any other place is plain text.
+Purpose: `${secret:NAME}` in a header's value becomes the secret's value when the request is sent, if the policy allows it
+(`policy_gates`); `mask` takes it out of what comes back, for a server may well repeat what it was sent. A reference in any other
+place is plain text.
 """
 
 from __future__ import annotations
@@ -11,8 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Final
 
+from gateway.capabilities.policy_gates import PolicedSecrets
 from gateway.capabilities.sources import Caller
 
 MASK: Final = "[secret]"
@@ -21,16 +21,13 @@ _MASKED_CHARS_MIN: Final = 4
 """Shorter ones would be found everywhere."""
 
 
-class Secrets(Protocol):
-    async def use(self, caller: Caller, name: str, host: str) -> str:
-        """The value of a secret that is about to be sent to `host`. Raises `ToolError` if it may not be, or is not there."""
-
-
 def find_references(headers: Mapping[str, str]) -> set[str]:
     return {name for value in headers.values() for name in _REFERENCE.findall(value)}
 
 
-async def fill(secrets: Secrets, caller: Caller, headers: Mapping[str, str], host: str) -> tuple[dict[str, str], list[str]]:
+async def fill(
+    secrets: PolicedSecrets, caller: Caller, headers: Mapping[str, str], host: str
+) -> tuple[dict[str, str], list[str]]:
     """The headers with values for find_references, and the values used."""
     values = {name: await secrets.use(caller, name, host) for name in sorted(find_references(headers))}
     filled = {key: _REFERENCE.sub(lambda found: values[found[1]], value) for key, value in headers.items()}

@@ -20,6 +20,8 @@ _ROOT = "/workspace"
 
 
 class SessionFiles:
+    """Raises `ToolError` for what is not there or not allowed (NOT_FOUND, PERMISSION_DENIED)."""
+
     def __init__(self, files: Files) -> None:
         self._files = files
 

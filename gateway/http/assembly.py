@@ -42,7 +42,7 @@ from gateway.http.routes import (
     values,
 )
 from gateway.http.transport.server import Server
-from gateway.lifecycle.readiness import NothingToPrepare
+from gateway.lifecycle.readiness import Preparation
 from gateway.records import Principal, Tenant
 from gateway.stores.changes import ABSENT, AppendAudit, PutTenant
 from gateway.stores.store import Store
@@ -168,7 +168,7 @@ def render_table() -> str:
     configuration, telemetry = Configuration(), Telemetry()
     admission = Admission(configuration, telemetry)
     table = list_operations(absent, absent, admission)
-    table += health.operations(configuration, telemetry, admission, NothingToPrepare())
+    table += health.operations(configuration, telemetry, admission, Preparation())
     table += openapi.operations(table, "")
     lines = ["| operation | for | what it does |", "|---|---|---|"]
     lines += [f"| `{row.method} {row.path}` | {row.audience} | {row.summary} |" for row in table]

@@ -14,7 +14,7 @@ import logging
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
@@ -43,24 +43,18 @@ class LanguageState(msgspec.Struct, frozen=True, kw_only=True):
     problem: str | None = None
 
 
-class ReadinessPort(Protocol):
-    def languages(self) -> Mapping[str, LanguageState]: ...
+class Preparation:
+    """Where nothing is to be prepared."""
 
-    def require(self, language: Language) -> None:
-        """Raises `Unavailable` if the language cannot be used yet."""
-        ...
-
-
-class NothingToPrepare:
     def languages(self) -> Mapping[str, LanguageState]:
         return {}
 
     def require(self, language: Language) -> None:
-        return None
+        """Raises `Unavailable` if the language cannot be used yet."""
 
 
-class Images:
-    """A `ReadinessPort` over the compiled guests."""
+class Images(Preparation):
+    """Of the compiled guests."""
 
     def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._clock_s = clock_s

@@ -24,7 +24,7 @@ from gateway.configuration import Configuration
 from gateway.errors import Forbidden, GatewayError
 from gateway.http.api.admission import Admission
 from gateway.http.api.operation import Answer, Call, Operation, Raw
-from gateway.lifecycle.readiness import LanguageState, ReadinessPort
+from gateway.lifecycle.readiness import LanguageState, Preparation
 from gateway.telemetry import METRICS_TYPE, Telemetry
 from gateway.tenants.tokens import Audience
 
@@ -101,7 +101,7 @@ def operations(
     configuration: Configuration,
     telemetry: Telemetry,
     admission: Admission,
-    readiness: ReadinessPort,
+    readiness: Preparation,
     servers: Callable[[], dict[str, ServerState]] = dict,
     store: StoreWatch | None = None,
 ) -> list[Operation]:

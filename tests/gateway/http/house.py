@@ -11,7 +11,7 @@ import pytest
 
 from gateway.configuration import Configuration
 from gateway.http.assembly import Face
-from gateway.lifecycle.readiness import NothingToPrepare, ReadinessPort
+from gateway.lifecycle.readiness import Preparation
 from gateway.records import Tenant
 from gateway.service import Service
 from gateway.stores.changes import PutTenant, PutToken
@@ -50,7 +50,7 @@ class House:
 
 
 def live_in(
-    tmp_path: Path, test: Callable[[House], Awaitable[None]], readiness: ReadinessPort = NothingToPrepare(), **settings: Any
+    tmp_path: Path, test: Callable[[House], Awaitable[None]], readiness: Preparation = Preparation(), **settings: Any
 ) -> None:
     async def main() -> None:
         configuration = Configuration(data=str(tmp_path / "data"), workers="in-process", access_log=False, **settings)

@@ -35,7 +35,7 @@ from gateway.http.api.pagination import Page, PageQuery, make_cursor
 from gateway.http.api.sse import resume_after
 from gateway.http.pages import health, openapi
 from gateway.http.transport.server import Server
-from gateway.lifecycle.readiness import NothingToPrepare, ReadinessPort
+from gateway.lifecycle.readiness import Preparation
 from gateway.records import Quotas, StoredToken, Tenant, Token
 from gateway.stores.changes import Change, DeleteIdempotency, PutIdempotency
 from gateway.stores.stored import Idempotency
@@ -241,7 +241,7 @@ async def endless() -> AsyncIterator[Event]:
 class Rig:
     """The whole service, in this process."""
 
-    def __init__(self, configuration: Configuration, readiness: ReadinessPort | None = None) -> None:
+    def __init__(self, configuration: Configuration, readiness: Preparation | None = None) -> None:
         self.configuration = configuration
         self.clock = SteadyClock()
         self.memory, self.notes, self.telemetry = Memory(), Notes(), Telemetry()
@@ -254,7 +254,7 @@ class Rig:
             cache_ms=configuration.token_cache_ms,
         )
         table = self.notes.operations()
-        table += health.operations(configuration, self.telemetry, self.admission, readiness or NothingToPrepare())
+        table += health.operations(configuration, self.telemetry, self.admission, readiness or Preparation())
         table += openapi.operations(table, "0.0.0")
         self.table = table
         store: Any = self.memory

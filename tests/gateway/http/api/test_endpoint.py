@@ -14,7 +14,7 @@ from gateway.configuration import Configuration
 from gateway.errors import StoreUnavailable
 from gateway.http.api import endpoint
 from gateway.http.pages import health
-from gateway.lifecycle.readiness import NothingToPrepare
+from gateway.lifecycle.readiness import Preparation
 from gateway.records import Token
 from tests.gateway.http.asking import Reply, ask
 from tests.gateway.http.rig import Rig
@@ -111,7 +111,7 @@ def test_tm_store_away_every_request_is_503_and_the_service_is_not_ready_until_i
         monkeypatch.setattr(rig.authenticator, "_find_token", token)
         watch = health.StoreWatch(lambda: token(""))
         monkeypatch.setattr(rig.endpoint, "_note_outage", watch.note)
-        rows = health.operations(rig.configuration, rig.telemetry, rig.admission, NothingToPrepare(), store=watch)
+        rows = health.operations(rig.configuration, rig.telemetry, rig.admission, Preparation(), store=watch)
         readyz: Any = next(row.handler for row in rows if row.path == "/readyz")
         for bearer in (known, "hw_" + "0" * 43, None):
             refused = await ask(rig.asgi, "GET", "/v1/notes", token=bearer)

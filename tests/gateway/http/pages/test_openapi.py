@@ -16,7 +16,7 @@ from gateway.http.api.operation import Call, Operation
 from gateway.http.api.routing import Routes
 from gateway.http.assembly import list_operations, render_table
 from gateway.http.pages import health, openapi
-from gateway.lifecycle.readiness import NothingToPrepare
+from gateway.lifecycle.readiness import Preparation
 from tests.gateway.http.asking import ask
 from tests.gateway.http.rig import Note, Rig
 
@@ -33,7 +33,7 @@ def whole_table() -> list[Operation]:
     nobody: Any = None
     rig = Rig(Configuration())
     table = list_operations(nobody, nobody, rig.admission)
-    table += health.operations(rig.configuration, rig.telemetry, rig.admission, NothingToPrepare())
+    table += health.operations(rig.configuration, rig.telemetry, rig.admission, Preparation())
     return table + openapi.operations(table, "1")
 
 

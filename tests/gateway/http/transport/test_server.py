@@ -13,7 +13,7 @@ import pytest
 
 from gateway.configuration import Configuration, ConfigurationError
 from gateway.http.transport.server import Server, load_tls
-from gateway.lifecycle.readiness import LanguageState, NothingToPrepare
+from gateway.lifecycle.readiness import LanguageState, Preparation
 from tests.gateway.certificates import write_certificate
 from tests.gateway.http.asking import ask
 from tests.gateway.http.rig import Process, Rig, running
@@ -270,7 +270,7 @@ def test_shutdown_ends_what_does_not_end_by_itself() -> None:
 
 
 def test_readiness_tells_how_far_each_language_is() -> None:
-    class Half(NothingToPrepare):
+    class Half(Preparation):
         def languages(self) -> dict[str, LanguageState]:
             return {"shell": LanguageState(ready=True, progress=1.0), "python": LanguageState(ready=False, progress=0.25)}
 
