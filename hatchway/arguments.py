@@ -16,7 +16,7 @@ from sandbox.capabilities.registry import Capability, Registry
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
 from sandbox.filesystem.inode_table import VfsLimits
-from sandbox.wire import SessionLimits
+from sandbox.wire import OnLimit, SessionLimits
 
 if TYPE_CHECKING:
     from sandbox.encoding.sealing import Keys
@@ -94,6 +94,14 @@ def decode_stdin(stdin: str | bytes) -> str:
     if not isinstance(stdin, str):
         raise refuse_kind("stdin", "text or bytes", stdin)
     return stdin
+
+
+def parse_on_limit(given: str | OnLimit, *, is_recorded: bool) -> OnLimit:
+    if given not in tuple(OnLimit):
+        raise RequestError("INVALID_ARGUMENT", f"on_limit must be 'undo' or 'keep', not {excerpt(given)}")
+    if is_recorded and given == OnLimit.KEEP:
+        raise RequestError("INVALID_ARGUMENT", "a run that is recorded is undone at a limit: on_limit must be 'undo'")
+    return OnLimit(given)
 
 
 def check_sealed(name: str, blob: Sealed) -> bytes:

@@ -26,6 +26,7 @@ from hatchway.arguments import (
     copy_mapping,
     decode_code,
     decode_stdin,
+    parse_on_limit,
 )
 from sandbox.capabilities.registry import Registry
 from sandbox.engine.limits import Cancel, check
@@ -37,7 +38,7 @@ from sandbox.guests.host_inputs import Source
 from sandbox.guests.images import Progress
 from sandbox.sessions.host_files import Files
 from sandbox.sessions.session import OnOutput, Session, failure, parse_language
-from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, RunRequest, RunResult, RunStatus
+from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, OnLimit, RunRequest, RunResult, RunStatus
 
 if TYPE_CHECKING:
     from sandbox.encoding.sealing import Keys
@@ -138,11 +139,13 @@ class Sandbox:
         on_output: OnOutput | None = None,
         cancel: Cancel | None = None,
         return_snapshot: bool = False,
+        on_limit: str | OnLimit = OnLimit.UNDO,
     ) -> RunResult:
         """Run a program in the session; its variables, functions and files stay for the next one.
 
         `cancel.ask()` ends this run alone, from any thread, also while it waits for another run of the session. A `stdin` that
-        is a `Source` is read as the program asks for it.
+        is a `Source` is read as the program asks for it. After a limit ended the run, files and variables are as before it
+        (`on_limit="undo"`), or as it left them (`"keep"`; its variables only if it could be interrupted).
         """
         session, source = self._session, None
         if isinstance(stdin, Source):
@@ -162,6 +165,7 @@ class Sandbox:
                 stdin=decode_stdin(stdin),
                 filename=filename,
                 env=copy_mapping("env", env),
+                on_limit=parse_on_limit(on_limit, is_recorded=self.record),
             )
             _check_history(self.history)
             if return_snapshot and self.history is None:

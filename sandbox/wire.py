@@ -67,6 +67,13 @@ class CallStatus(enum.StrEnum):
     APPROVAL_PENDING = "approval_pending"
 
 
+class OnLimit(enum.StrEnum):
+    """What becomes of what a run did until a limit ended it."""
+
+    UNDO = "undo"
+    KEEP = "keep"
+
+
 class Severity(enum.StrEnum):
     ERROR = "error"
     WARNING = "warning"
@@ -143,8 +150,8 @@ class Display(msgspec.Struct, frozen=True):
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`stdin`, `filename`, `env` and `starts` are ours. `env` is put into the environment before the run. `starts` are the
-    languages of programs that it may start (`python3 x.py` in a script); None: every one."""
+    """`stdin`, `filename`, `env`, `starts` and `on_limit` are ours. `env` is put into the environment before the run. `starts`
+    are the languages of programs that it may start (`python3 x.py` in a script); None: every one."""
 
     session_id: str
     language: Language
@@ -158,6 +165,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     filename: str | None = None
     env: dict[str, str] = {}
     starts: list[Language] | None = None
+    on_limit: OnLimit = OnLimit.UNDO
 
 
 class RunResult(ResultView, msgspec.Struct, frozen=True, kw_only=True):

@@ -106,7 +106,7 @@ class Completion:
         await self._drop_misfits(turn, files)
         tenant, session_id = turn.record.tenant, turn.record.session_id
         changes = [one for left in turn.left for one in await to_store_changes(tenant, session_id, left, now)]
-        diagnostics = [*report_restart(turn.live), *turn.warnings, *result.diagnostics]
+        diagnostics = [*report_restart(turn.live), *result.diagnostics, *turn.warnings]
         if turn.body.return_snapshot and result.status is RunStatus.OK:
             try:
                 snapshot = await self._save(turn, worker)

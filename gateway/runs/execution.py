@@ -19,6 +19,7 @@ from gateway.sessions.persistence import Persistence
 from gateway.sessions.sessions import Sessions
 from gateway.telemetry import step
 from policy import Decision
+from sandbox.sessions.limit_errors import tell_lowered
 from sandbox.wire import RunStatus
 from sandbox.workers.interface import OnOutput, Opening, RunOutcome, Worker
 
@@ -32,7 +33,9 @@ class Programs:
 
     async def run(self, turn: Turn, decision: Decision, worker: Worker) -> RunOutcome:
         session = turn.live.record
-        request = make_request(session, turn.body, lowered(session.limits, decision), turn.find_startable(decision))
+        most = lowered(session.limits, decision)
+        turn.warnings += tell_lowered(turn.body.limits, turn.body.timeout_ms, session.limits, most)
+        request = make_request(session, turn.body, most, turn.find_startable(decision))
         base = await self._persistence.find_base(turn.live) if session.durable else None
         on_output = await self._choose_output(turn, decision)
         with step("sandbox.run", language=turn.language.value):

@@ -10,7 +10,8 @@ from typing import Final
 
 import msgspec
 
-from sandbox.limits import LIMIT_OF_CODE
+from sandbox.limits import LIMITS
+from sandbox.sessions.limit_errors import find_limit, say_who_raises
 from sandbox.sessions.session import failure
 from sandbox.wire import Diagnostic, ErrorObject, RunResult, RunStatus, SessionLimits, Severity
 from sandbox.workers.interface import RunOutcome
@@ -96,21 +97,15 @@ def interrupt(outcome: RunOutcome) -> RunOutcome:
 def explain_limit(
     outcome: RunOutcome, asked: SessionLimits | None, own: SessionLimits, most: SessionLimits, *, is_single: bool = False
 ) -> RunOutcome:
-    """Add who can raise the limit that ended the program: the request, if it `asked` for less than the session has (`own`) and
-    the
-    policy leaves of that (`most`); else the caller that opens the session (the request itself if it `is_single`), or the policy's
-    author."""
+    """Add who can raise the limit that ended the program, if it did: `most` is what the policy leaves of the session's limits
+    (`own`). A run that `is_single` has a session of its own, which has the limits that its request asks for."""
     error = outcome.result.error
-    name = LIMIT_OF_CODE.get(error.code) if error is not None else None
-    if error is None or name is None:
+    hint = None if error is None else say_who_raises(error, asked, own, most)
+    if error is None or hint is None:
         return outcome
-    ceiling = getattr(most, name)
-    if asked is not None and getattr(asked, name) < ceiling:
-        return outcome
-    is_policys = ceiling < getattr(own, name)
-    if is_single and not is_policys:
-        return outcome
-    hint = "the policy allows no more" if is_policys else f"a run cannot raise it: open the session with larger limits.{name}"
+    name = find_limit(error)
+    if is_single and name is not None and getattr(most, name) == getattr(own, name):
+        hint = f"ask for a larger limits.{name}, at most {LIMITS[name].most}"
     told = [msgspec.structs.replace(one, hint=hint) if one.code == error.code else one for one in outcome.result.diagnostics]
     result = msgspec.structs.replace(outcome.result, error=msgspec.structs.replace(error, hint=hint), diagnostics=told)
     return msgspec.structs.replace(outcome, result=result)

@@ -25,7 +25,8 @@ from gateway.telemetry import step
 from policy import Decision, PolicyError
 from sandbox.errors import RequestError, SetupError
 from sandbox.languages import LANGUAGES
-from sandbox.wire import MAX_STARTED_BYTES, Diagnostic, ErrorObject, Language, RunRequest, RunStatus, SessionLimits
+from sandbox.limits import lower
+from sandbox.wire import MAX_STARTED_BYTES, Diagnostic, ErrorObject, Language, OnLimit, RunRequest, RunStatus, SessionLimits
 from sandbox.workers.interface import FileChanges
 
 
@@ -42,6 +43,7 @@ class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stdin: str = ""
     filename: str | None = None
     env: dict[str, str] = {}
+    on_limit: OnLimit = OnLimit.UNDO
 
 
 @dataclass(eq=False, slots=True)
@@ -220,8 +222,6 @@ def new_record(principal: Principal, session: Session, body: RunBody, run_id: st
 def make_request(session: Session, body: RunBody, limits: SessionLimits, starts: list[Language]) -> RunRequest:
     """What the worker is asked. The policy's limits are the ceiling; the request may lower them. `starts`: the languages in
     which the program may start others."""
-    asked = body.limits or limits
-    lowest = SessionLimits(**{name: min(getattr(asked, name), getattr(limits, name)) for name in SessionLimits.__struct_fields__})
     return RunRequest(
         session_id=session.id,
         language=body.language or session.language,
@@ -229,10 +229,10 @@ def make_request(session: Session, body: RunBody, limits: SessionLimits, starts:
         inputs=body.inputs,
         return_snapshot=False,
         validate_only=body.validate_only,
-        timeout_ms=body.timeout_ms,
-        limits=lowest,
+        limits=lower(limits, body.limits, body.timeout_ms),
         stdin=body.stdin,
         filename=body.filename,
         env=body.env,
         starts=starts,
+        on_limit=body.on_limit,
     )

@@ -33,6 +33,11 @@ def add_many(parser: argparse.ArgumentParser, option: str, metavar: str, help: s
     parser.add_argument(option, action="append", default=[], metavar=metavar, help=f"{help} (repeatable)")
 
 
+def add_on_limit(parser: argparse.ArgumentParser) -> None:
+    help = "what becomes of what the program did until a limit ended it (default undo)"
+    parser.add_argument("--on-limit", choices=("undo", "keep"), default="undo", help=help)
+
+
 def add_program(parser: argparse.ArgumentParser) -> None:
     """A program and everything it is given (`hatchway.cli.program`): for `run`, `snapshot save` and `snapshot record`."""
     add = parser.add_argument

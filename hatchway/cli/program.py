@@ -25,7 +25,7 @@ from sandbox.guests.host_inputs import Source
 from sandbox.languages import LANGUAGE_OF_SUFFIX, LANGUAGES
 from sandbox.limits import LIMIT_OF_OPTION
 from sandbox.sessions.session import OnOutput, parse_language
-from sandbox.wire import DEFAULT_LIMITS, MAX_CODE_BYTES, Language, RunResult
+from sandbox.wire import DEFAULT_LIMITS, MAX_CODE_BYTES, Language, OnLimit, RunResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,7 @@ def run_program(
         validate_only=check,
         filename=program.filename,
         on_output=on_output,
+        on_limit=getattr(options, "on_limit", OnLimit.UNDO),
     )
 
 

@@ -13,16 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from hatchway.arguments import decode_code
 from hatchway.box import Sandbox
-from hatchway.cli.options import add_many, add_parser, add_program
+from hatchway.cli.options import add_many, add_on_limit, add_parser, add_program
 from hatchway.cli.program import Program, choose_limits, end_as_file, parse_inputs, read_program, read_stdin, run_program
 from hatchway.cli.terminal import STATUS_EXIT, complain, paint, say, show_progress, write_output
 from sandbox.errors import RequestError
 from sandbox.filesystem.vfs import VfsError
+from sandbox.limits import LIMITS
+from sandbox.sessions.limit_errors import find_limit
 from sandbox.sessions.session import failure, parse_language
-from sandbox.wire import Display, RunResult
+from sandbox.wire import Display, OnLimit, RunResult
 
 _TEXT = "text/plain"
 _SUFFIX_OF_MIME = {
@@ -51,6 +54,7 @@ def add_command(commands: Any) -> None:
     add_many(run, "--get", "GUEST[:HOST]", "copy a file out of the sandbox afterwards")
     add("--policy", metavar="FILE", help="a .hatch file that decides about the run and all it does (default: none)")
     add_many(run, "--fact", "NAME=JSON", "what the policy is told: tenant, plan, user, session.NAME, …; with --policy")
+    add_on_limit(run)
     add("--displays", metavar="DIR", help="save figures and other displays there")
     add("--check", action="store_true", help="only check the program, run nothing")
     add("--metered", action="store_true", help="count instructions (slower; compiles separate images the first time)")
@@ -99,7 +103,19 @@ def _run_freely(options: argparse.Namespace, program: Program, limits: dict[str,
         language=language, limits=limits, metered=options.metered, template=options.template, progress=show_progress
     ) as box:
         result = run_program(box, program, options, None if options.json else write_output, check=options.check)
+        result = _name_option(result)
         return result, _get_files(box, options.get)
+
+
+def _name_option(result: RunResult) -> RunResult:
+    """Who runs a program here owns its sandbox: of a limit that ended it, say which option raises it."""
+    limit = None if result.error is None else find_limit(result.error)
+    option = None if limit is None else LIMITS[limit].option
+    if result.error is None or limit is None or option is None:
+        return result
+    hint = f"--{option.replace('_', '-')} N raises it, to at most {LIMITS[limit].most}"
+    told = [replace(one, hint=hint) if one.code == result.error.code else one for one in result.diagnostics]
+    return replace(result, error=replace(result.error, hint=hint), diagnostics=told)
 
 
 def _run_governed(options: argparse.Namespace, program: Program, limits: dict[str, int]) -> tuple[RunResult, bool]:
@@ -116,6 +132,7 @@ def _run_governed(options: argparse.Namespace, program: Program, limits: dict[st
         stdin=read_stdin(options),
         validate_only=options.check,
         filename=program.filename,
+        on_limit=OnLimit(options.on_limit),
     )
     return run_governed.run(options, body, limits)
 

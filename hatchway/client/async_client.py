@@ -36,7 +36,7 @@ from hatchway.client.requests import (
 from hatchway.client.tls import Cert, Verify, build_trust
 from hatchway.client.verb_names import find_operation
 from sandbox.sessions.session import parse_language
-from sandbox.wire import Language, RunResult, SessionLimits
+from sandbox.wire import Language, OnLimit, RunResult, SessionLimits
 
 OnOutput = Callable[[int, bytes], None]
 """Told 0 for standard output or 1 for standard error, and what was written, as `Sandbox.run` tells it."""
@@ -56,6 +56,7 @@ class RunOptions(TypedDict, total=False):
     filename: str | None
     env: Mapping[str, str] | None
     return_snapshot: bool
+    on_limit: str | OnLimit
 
 
 class SessionOptions(TypedDict, total=False):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from hatchway.cli.options import add_parser, parse_count
+from hatchway.cli.options import add_on_limit, add_parser, parse_count
 from hatchway.client import tls
 from hatchway.client.client import Client
 from hatchway.client.verb_names import verbs
@@ -122,6 +122,7 @@ def _add_runs(added: _Verbs) -> None:
     run_.add_argument("--session", metavar="ID", help="a session that is there already")
     run_.add_argument("--input", action="append", default=[], metavar="NAME=JSON", help="set a variable first (repeatable)")
     run_.add_argument("--timeout-ms", type=parse_count, metavar="N", help="wall clock limit")
+    add_on_limit(run_)
     added.add_rows("runs")
     added.add("result", "what a run printed and what came of it, or what it waits for", "run")
 

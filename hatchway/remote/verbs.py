@@ -46,6 +46,7 @@ def run_run(client: Client, options: argparse.Namespace) -> int:
         "timeout_ms": options.timeout_ms,
         "inputs": parse_inputs(options),
         "stdin": read_stdin(options),
+        "on_limit": options.on_limit,
     }
     watched = WatchedRun(client, is_alone=options.session is None, is_shown=not options.json)
     return _show_run(client, options, watched.run(run_request(options.session, code, asked, is_streamed=True)), watched)

@@ -33,8 +33,12 @@ _AGAIN_SECONDS = 0.002
 """A guest that should have asked was perhaps busy in the host: the epoch is advanced again after this."""
 _PARK_NAPS = 50
 _NEVER_NS = 1 << 63
+_GRACE_NS = 250_000_000
+"""What a guest that was asked to end by itself has left for it, beyond the limit."""
 _READY_SECONDS = 0.05
 _QUEUE_SECONDS = 0.01
+LIMIT_STATUSES = (RunStatus.TIMEOUT, RunStatus.RESOURCE_EXHAUSTED)
+"""Of a run that a limit ended."""
 
 
 def check(limits: SessionLimits) -> SessionLimits:
@@ -52,6 +56,10 @@ def check(limits: SessionLimits) -> SessionLimits:
 class Run:
     """The account of one run."""
 
+    ask_guest: Callable[[], None] | None = None
+    """Asks the guest to end by itself at its next safe point. None: it cannot be asked, or was asked before."""
+    ended_by: Stop | None = None
+    """The limit for which the guest was asked."""
     output_dropped_bytes = 0
     calls_started = 0
     around_waits: Callable[[], AbstractContextManager[object]] = nullcontext
@@ -61,8 +69,12 @@ class Run:
     _woken: threading.Event | None = None  # made late: most runs never wait
     _took_ns: tuple[int, int] | None = None
 
-    def __init__(self, limits: SessionLimits, *, on_output: Callable[[int, bytes], None] | None = None) -> None:
+    def __init__(
+        self, limits: SessionLimits, *, on_output: Callable[[int, bytes], None] | None = None, keeps: bool = False
+    ) -> None:
         self.limits = limits
+        self.keeps = keeps
+        """Is what it does until a limit ends it to be kept?"""
         self.output = (bytearray(), bytearray())
         self._on_output = on_output
         self._started_ns = time.monotonic_ns()
@@ -127,27 +139,47 @@ class Run:
         return 0 if self.is_cancelled else self._due_ns
 
     def find_overrun(self) -> Stop | None:
-        """Asked at a tick of a computing guest, on its thread."""
+        """Asked at a tick of a computing guest, on its thread. None too if the guest was just asked to end by itself."""
+        stop = self._find_overrun()
+        return None if stop is None or self.ask_to_end(stop) else stop
+
+    def _find_overrun(self) -> Stop | None:
         if self.is_cancelled:
             return _cancelled()
         now_ns = time.monotonic_ns()
         cpu_left_ns = self._cpu_end_ns - time.thread_time_ns()
+        if now_ns < self._wall_end_ns and cpu_left_ns > 0:
+            self._due_ns = min(self._wall_end_ns, now_ns + min(cpu_left_ns, _NAP_NS))
+            return None
+        if self.ended_by is not None:
+            return self.ended_by
         if now_ns >= self._wall_end_ns:
             return self._late()
-        if cpu_left_ns <= 0:
-            limit = self.limits.cpu_ms
-            return Stop(RunStatus.TIMEOUT, "TIMEOUT_CPU", f"the run used more than {limit} ms of CPU time", "raise limits.cpu_ms")
-        self._due_ns = min(self._wall_end_ns, now_ns + min(cpu_left_ns, _NAP_NS))
-        return None
+        return Stop(RunStatus.TIMEOUT, "TIMEOUT_CPU", f"the run used more than {self.limits.cpu_ms} ms of CPU time")
 
     def _late(self) -> Stop:
-        limit = self.limits.wall_ms
-        return Stop(
-            RunStatus.TIMEOUT, "TIMEOUT_WALL", f"the run took longer than {limit} ms", "raise limits.wall_ms or timeout_ms"
-        )
+        return Stop(RunStatus.TIMEOUT, "TIMEOUT_WALL", f"the run took longer than {self.limits.wall_ms} ms")
+
+    def ask_to_end(self, stop: Stop) -> bool:
+        """Ask the guest, once, to end by itself because of a limit, in the time that it is given for that. False if it cannot."""
+        ask = self.ask_guest
+        if ask is None or stop.status not in LIMIT_STATUSES:
+            return False
+        self.ask_guest, self.ended_by = None, stop
+        self._wall_end_ns = time.monotonic_ns() + _GRACE_NS
+        self._cpu_end_ns = time.thread_time_ns() + _GRACE_NS
+        self._due_ns = time.monotonic_ns() + _NAP_NS
+        ask()
+        return True
 
     def check(self) -> None:
         stop = self.find_overrun()
+        if stop is not None:
+            raise stop
+
+    def _check_at_once(self) -> None:
+        """The same where a guest that is asked to end would not notice: it waits for an answer."""
+        stop = self._find_overrun()
         if stop is not None:
             raise stop
 
@@ -163,10 +195,10 @@ class Run:
         self._woken = self._woken or threading.Event()
         until_ns = time.monotonic_ns() + timeout_ms * 1_000_000
         while not done():
-            self.check()
+            self._check_at_once()
             left_ns = min(until_ns, self._wall_end_ns) - time.monotonic_ns()
             if left_ns <= 0:
-                self.check()
+                self._check_at_once()
                 return False
             self._sleep(left_ns)
         return True
@@ -212,7 +244,6 @@ class Run:
                 RunStatus.RESOURCE_EXHAUSTED,
                 "EXTERNAL_CALLS_EXCEEDED",
                 f"the run made more than {limit} calls",
-                "raise limits.max_external_calls",
             )
 
 

@@ -155,6 +155,15 @@ class DescriptorTable:
         self.entries = {}
         self._lowest = 0
 
+    def reopen(self, vfs: Namespace) -> None:
+        """Makes a clone count in a filesystem that went on without it. What it had open and is gone by now is closed."""
+        for fd, descriptor in list(self.entries.items()):
+            if descriptor.ino and descriptor.ino not in vfs.nodes:
+                del self.entries[fd]
+                self._lowest = min(self._lowest, fd)
+            elif descriptor.ino:
+                vfs.retain(descriptor.ino)
+
     def clone(self) -> DescriptorTable:
         """The same table for a checkpoint or a fork of the filesystem."""
         other = DescriptorTable()

@@ -30,7 +30,7 @@ _EPOCHS: Final = itertools.count(1)
 
 def exceed_memory() -> Stop:
     message = "the program's memory and the files it wrote exceed its memory limit"
-    return Stop(RunStatus.RESOURCE_EXHAUSTED, "MEMORY_EXCEEDED", message, "raise limits.memory_mb, or write less")
+    return Stop(RunStatus.RESOURCE_EXHAUSTED, "MEMORY_EXCEEDED", message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Guests: the interpreters that run programs.
 
 In reading order: `images` (compiled and started once), `guest` (one turn after another), `state` (a guest at rest),
-`host_inputs` (clocks, randomness, standard input), `tape` (recording and replaying a run).
+`interrupts` (asking one to end by itself), `host_inputs` (clocks, randomness, standard input), `tape` (recording and replaying
+a run).
 """

@@ -7,7 +7,9 @@ only if the one before it touched more than its own memory, or small turns have 
 is *small* if it was quick and all it asked of the host was time, randomness and output: then its answers are the whole of its
 outside, and running it again gives the same memory, byte for byte.
 
-Rules: turns of one guest never overlap (the session's lock). After any exception from `turn` the guest is as it was before it.
+Rules: turns of one guest never overlap (the session's lock). After any exception from `turn` the guest is as it was before it,
+and so are the files, unless a limit ended a run of which everything is to be kept. Of such a run the memory is kept too if the
+guest could be asked to end by itself (`sandbox.guests.interrupts`): then the turn just ends.
 INVARIANT: image + saved pages (`_pages`, or `_packed`) + journal = the memory at the end of the last turn, or before it while
 `_unsaved`.
 """
@@ -21,16 +23,18 @@ from typing import Final
 import msgspec
 
 from sandbox.engine import stacks
-from sandbox.engine.limits import MOST, Run, ticker
+from sandbox.engine.limits import LIMIT_STATUSES, MOST, Run, ticker
 from sandbox.engine.memory import PAGE_BYTES, DirtyPages, GuestMemory, MemoryFault, grow_to, populate
 from sandbox.engine.signals import sheltered
 from sandbox.engine.wasmtime import Call, Instance, Trap
 from sandbox.errors import Stop
 from sandbox.filesystem.descriptors import DescriptorTable
+from sandbox.filesystem.errnos import ENOSPC
 from sandbox.filesystem.inode_table import Checkpoint
 from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.host_inputs import Repeated, World
 from sandbox.guests.images import Image
+from sandbox.guests.interrupts import Interrupt
 from sandbox.guests.state import GuestState, PackedPages, Sums
 from sandbox.wasi.wasi import SIGNATURES, Wasi
 from sandbox.wire import RunStatus
@@ -56,6 +60,7 @@ _U32: Final = 0xFFFFFFFF
 _DONE: Final = ord("D")
 _MODE: Final = ord("M")
 _UMASK: Final = ord("U")
+_INTERRUPT: Final = ord("K")
 _EFFECTLESS: Final = frozenset({"clock_time_get", "clock_res_get", "random_get", "sched_yield", "fd_write", "proc_exit"})
 
 _CALLS: Final = tuple(SIGNATURES)
@@ -150,6 +155,7 @@ class Guest:
         self._before_last: tuple[Checkpoint, DescriptorTable] | None = None
         self._handler: Handler = _refuse
         self._run: Run | None = None
+        self._interrupt: Interrupt | None = None
         self._start()
         if state is None or self._packed is not None:
             # Not for forks: there may be thousands, and most of them wait.
@@ -181,14 +187,26 @@ class Guest:
         def noted(*arguments: int) -> int:
             if self._before is None:
                 self._take_effect()
-            return method(*arguments)
+            try:
+                return method(*arguments)
+            except Stop as stop:
+                return self._refuse(stop)
 
         return noted
 
     def _fd_write(self, fd: int, vectors: int, count: int, written: int) -> int:
         if self._before is None and not self._table.is_stream(fd):
             self._take_effect()
-        return self._wasi.fd_write(fd, vectors, count, written)
+        try:
+            return self._wasi.fd_write(fd, vectors, count, written)
+        except Stop as stop:
+            return self._refuse(stop)
+
+    def _refuse(self, stop: Stop) -> int:
+        """A call that a limit ended: it fails, if the guest could be asked to end by itself."""
+        if self._run is None or not self._run.ask_to_end(stop):
+            raise stop
+        return ENOSPC
 
     def _take_effect(self) -> None:
         """The turn is about to touch files or the outside: remember how they were."""
@@ -199,6 +217,10 @@ class Guest:
         return run.find_overrun() if run is not None else None
 
     def _hear(self, message: bytes) -> bytes:
+        if message[0] == _INTERRUPT and self._run is not None and self._run.keeps:
+            self._interrupt = Interrupt(self.image, self._memory, message[1:])
+            self._run.ask_guest = self._interrupt.ask
+            return b""
         if message[0] != _DONE and self._before is None:
             self._take_effect()
         if message[0] == _MODE:
@@ -208,19 +230,20 @@ class Guest:
         return self._handler(message[0], message[1:])
 
     def turn(self, request: bytes, run: Run, handler: Handler, world: World) -> None:
-        """Run one turn. Raises `Stop` for a limit or a cancel, `GuestExit`, or `Trap`; then the turn has not happened."""
+        """Run one turn. Raises `Stop` for a limit or a cancel, `GuestExit`, or `Trap`; then the turn has not happened, but for
+        the files that are to be kept."""
         self.prepare()
         self._table.put_streams_back(self.vfs)
         try:
             self._take_turn(request, run, world, handler)
-        except BaseException:
+        except BaseException as error:
             self._measure()
-            self._lose()
+            self._lose(keeps_files=run.keeps and is_limit(error))
             raise
         elapsed_ns, spent_ns = run.end()
         self._before_last, self._before = self._before, None
         # What another go would cost is CPU time: on a busy machine a small turn is long, and no less small.
-        if self._before_last is None and spent_ns < _SMALL_TURN_NS and world.is_noted:
+        if self._before_last is None and spent_ns < _SMALL_TURN_NS and world.is_noted and run.ended_by is None:
             self._journal.append((request, run.limits.memory_mb, world.answers))
             self._journal_ns += spent_ns
             self._due = self._journal_ns > _JOURNAL_NS_MAX or len(self._journal) >= _JOURNAL_TURNS_MAX
@@ -249,13 +272,14 @@ class Guest:
         self.own_bytes = self._dirty.count() * PAGE_BYTES
         self._measured_at_bytes = self._memory.size_bytes
 
-    def undo(self) -> None:
+    def undo(self, *, keeps_files: bool = False) -> None:
+        """Take back the turn that has just ended."""
         if self._unsaved:
             self._unsaved = False
         else:
             self._journal.pop()
         self._before = self._before_last
-        self._lose()
+        self._lose(keeps_files=keeps_files)
 
     def _take_turn(self, request: bytes, run: Run, world: World, handler: Handler) -> None:
         self._run, self._handler, self._wasi.host = run, handler, world
@@ -289,10 +313,12 @@ class Guest:
                 grown_bytes = instance.memory_bytes - self.free_bytes
                 if trap.overflow or grown_bytes < _FULL_SHARE * (run.limits.memory_mb << 20):
                     raise
-                hint = "raise limits.memory_mb"
-                raise Stop(RunStatus.RESOURCE_EXHAUSTED, "MEMORY_EXCEEDED", "the program ran out of memory", hint) from None
+                raise Stop(RunStatus.RESOURCE_EXHAUSTED, "MEMORY_EXCEEDED", "the program ran out of memory") from None
             finally:
                 ticker.stop(run)
+                if self._interrupt is not None:
+                    self._interrupt.withdraw()
+                    self._interrupt = run.ask_guest = None
                 self._run, self._handler = None, _refuse
                 if self.image.metered:
                     self.fuel_used = (1 << 62) - instance.fuel()
@@ -330,12 +356,18 @@ class Guest:
         pages = self._packed if self._packed is not None else self._pages.copy()
         return GuestState(self.image, self._saved_bytes, pages, self._table.clone(), tools, sums=self._sums)
 
-    def _lose(self) -> None:
-        """The turn has not happened: files and descriptors are put back now, memory before it is needed again."""
+    def _lose(self, *, keeps_files: bool) -> None:
+        """The turn has not happened: files, unless they are kept, and descriptors are put back now, memory before it is needed
+        again."""
         before, self._before = self._before, None
         if before is not None:
-            self.vfs.rollback(before[0])
-            self._table = before[1]
+            files, table = before
+            if keeps_files:
+                table.reopen(self.vfs)
+                self._table.close_all(self.vfs)
+            else:
+                self.vfs.rollback(files)
+            self._table = table
         if self.own_bytes < _LARGE_BYTES:
             self._instance.close()
         else:
@@ -385,6 +417,11 @@ class Guest:
     def close(self) -> None:
         self._table.close_all(self.vfs)
         self._instance.close()
+
+
+def is_limit(error: BaseException) -> bool:
+    """Was a turn that ended so ended by a limit?"""
+    return (isinstance(error, Stop) and error.status in LIMIT_STATUSES) or (isinstance(error, Trap) and error.overflow)
 
 
 def _close_aside(instance: Instance) -> threading.Thread | None:

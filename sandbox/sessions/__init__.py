@@ -1,6 +1,6 @@
 """Sessions: files and guests, and the way of one run.
 
 In reading order: `session` (the way of a run), `request_checks` (what is refused before), `outcome` (what a guest reports),
-`nested_programs` (programs that a program starts), `command_lines` (what is run for a command line), `host_files` (the host's
-access to files).
+`limit_errors` (what is said of a limit), `nested_programs` (programs that a program starts), `command_lines` (what is run for a
+command line), `host_files` (the host's access to files).
 """

@@ -4,8 +4,8 @@ How: each runs in a fresh guest of its language, on the session's files, to its 
 host call. It runs on a thread of its own, because a stack with a guest on it has no room for another.
 
 Rules: it is part of the run around it: what is left of its time, CPU and calls bounds it, what it uses is charged to the run, and
-a limit that ends it ends the whole run, which is undone. It leaves nothing but files and output. On tape its inputs are the
-run's: it is run again when the run is replayed. Programs nest a few levels deep.
+a limit that ends it ends the whole run, with its files. It leaves nothing but files and output. On tape its inputs are the run's:
+it is run again when the run is replayed. Programs nest a few levels deep.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ _OUTPUT_SHARE: Final = 4
 _FIELDS_MAX: Final = 20_000
 _CALL: Final = ord("C")
 _TRAPPED: Final = 134
+_KILLED: Final = 137
 _LOW_PRIORITY: Final = 10
 _encode = msgspec.json.Encoder().encode
 
@@ -113,7 +114,7 @@ class NestedPrograms:
         most_bytes = (self.run.limits.memory_mb << 20) // _OUTPUT_SHARE
         limits = msgspec.structs.replace(self.run.limits_left(), max_stdout_bytes=most_bytes)
         stdin = b"" if program.reads_code else command.stdin
-        with self.run.nest(Run(limits)) as run:
+        with self.run.nest(Run(limits, keeps=self.run.keeps)) as run:
             calls = Calls(self.registry, run)
             run.calls_started = self.run.calls_started
             image = self.images.get(GUEST_OF[program.language], metered=self.is_metered)
@@ -125,7 +126,7 @@ class NestedPrograms:
                 self.calls.records.extend(calls.records)
         if run.output_dropped_bytes:  # to go on with a part of it would be to work on wrong data
             told = f"a program that the run started printed more than {most_bytes} bytes"
-            hint = "write large data to a file, or raise limits.memory_mb"
+            hint = f"write large data to a file; it may print a quarter of limits.memory_mb, which is {self.run.limits.memory_mb}"
             raise Stop(RunStatus.RESOURCE_EXHAUSTED, "STDOUT_EXCEEDED", told, hint)
         return _reply(exit_code, len(command.stdin) if program.reads_code else read, *map(bytes, run.output))
 
@@ -193,6 +194,11 @@ def _decode(body: bytes) -> _Command:
     if not argv or not cwd.startswith("/"):
         raise ValueError("no command")
     return _Command(argv, cwd, [(name, value) for name, _, value in (one.partition("=") for one in env)], body[place:])
+
+
+def reply_ended(stop: Stop) -> bytes:
+    """For the program that a limit has ended, as the shell tells of one that was killed."""
+    return _reply(_KILLED, 0, b"", f"{stop.error.message}\n".encode())
 
 
 def _reply(exit_code: int, read_bytes: int, stdout: bytes, stderr: bytes) -> bytes:

@@ -2,7 +2,8 @@
 
 Rules: `run` never raises for anything a request or a guest does; it answers with a `RunResult`. Two runs of one session never
 interleave, and a run cannot wait for its own session: a capability or an output callback that asks for it is refused.
-After a limit ends a run, the session goes on with its state from before that run; a program's own failure keeps what it did.
+After a limit ends a run, the session goes on with its state from before that run, unless the request says that what it did is
+kept; a program's own failure keeps what it did.
 
 Does not know: tenants, policy, HTTP.
 """
@@ -15,7 +16,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -27,13 +28,14 @@ from sandbox.errors import RequestError, SandboxError, Stop
 from sandbox.excerpts import excerpt
 from sandbox.filesystem.inode_table import UNLIMITED, VfsLimits, exceed_memory
 from sandbox.filesystem.vfs import Vfs
-from sandbox.guests.guest import Guest
+from sandbox.guests.guest import Guest, is_limit
 from sandbox.guests.host_inputs import Source, World
 from sandbox.guests.images import Images, Progress, images
 from sandbox.guests.state import GuestState, SessionState
 from sandbox.guests.tape import Tape
 from sandbox.languages import GUEST_OF
-from sandbox.sessions.nested_programs import NestedPrograms
+from sandbox.sessions.limit_errors import FILES_KEPT, KEPT, UNDONE, explain_end, say_who_raises, tell_lowered
+from sandbox.sessions.nested_programs import NestedPrograms, reply_ended
 from sandbox.sessions.outcome import Outcome, add_hint, first_error, judge_status, read_outcome
 from sandbox.sessions.request_checks import CodeRefused, check_request, stdin_bytes
 from sandbox.wasi.wasi import GuestExit
@@ -48,6 +50,7 @@ from sandbox.wire import (
     ErrorObject,
     Language,
     Metrics,
+    OnLimit,
     RunRequest,
     RunResult,
     RunStatus,
@@ -58,8 +61,8 @@ from sandbox.wire import (
 
 _TYPESCRIPT = Language.TYPESCRIPT
 _DONE, _CALL, _NAMES, _ERASE, _START = b"DCNEX"
-_OVERFLOW_HINT = "nest calls and data less deeply: this stack has one size, whatever limits.max_stack_depth is"
-_KEPT = ("stdout", "stderr", "external_calls", "metrics", "diagnostics", "displays", "exit_code")
+_OVERFLOW_HINT = "nest calls and data less deeply: this stack has one size, and no limit changes it"
+_FIELDS = ("stdout", "stderr", "external_calls", "metrics", "diagnostics", "displays", "exit_code")
 """What a run that failed leaves behind like any other."""
 OnOutput = Callable[[int, bytes], None]
 _running: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar("hatchway_running", default=())
@@ -165,7 +168,7 @@ class Session:
                     prepare(request.code)
                 guest = self._guest(request.language, progress)
                 guest.prepare()
-                run = self._run = Run(self.limits_of(request), on_output=on_output)
+                run = self._run = Run(self.limits_of(request), on_output=on_output, keeps=request.on_limit is OnLimit.KEEP)
                 if cancel is not None:
                     cancel.attach(run)
                 vfs = self.vfs
@@ -228,6 +231,8 @@ class Session:
             message["stdin"] = True
         if request.env:
             message["env"] = request.env
+        if run.keeps:
+            message["interruptible"] = True
         # THREAT[TM-SNAP-CLONE]: until it has its own seed, a fork would draw its siblings' random numbers.
         if name not in self._seeded:
             message["seed"] = secrets.token_hex(32)
@@ -242,13 +247,14 @@ class Session:
         reported: list[bytes] = []
         files_bytes = self.vfs.used_bytes
         answer = self._answer_guest(calls, run, reported, lambda: self._nest(request, run, calls, tape))
-        error, status, outcome, code = None, None, Outcome(), request.code
-        found: list[Diagnostic] = []
+        end, outcome, code = _End(), Outcome(), request.code
+        found = tell_lowered(request.limits, request.timeout_ms, self.limits)
         try:
             if run.is_cancelled:
                 run.check()
             if request.language is _TYPESCRIPT:
-                code, found = self._erase(code, request.filename or "<run>", run)
+                code, more = self._erase(code, request.filename or "<run>", run)
+                found += more
             message, stdin = self._request(request, code, name, tools, run, source), stdin_bytes(request)
             if tape is None:
                 guest.turn(message, run, answer, World(run, stdin if source is None else source, self._ahead_ns))
@@ -256,32 +262,37 @@ class Session:
                 listen = tape.listen(answer, lambda opcode, body, reply: calls.recall(body, reply) if opcode == _CALL else None)
                 guest.turn(tape.message(message), run, listen, tape.world(run, stdin, self._ahead_ns))
             outcome = read_outcome(reported, calls.records)
-            error = outcome.error or (first_error(outcome.diagnostics) if request.validate_only else None)
-            if error is not None:
-                error = add_hint(error, request.language)
-                status = judge_status(error, outcome.ran and not request.validate_only)
-            written_bytes = self.vfs.used_bytes - files_bytes
-            if written_bytes > 0 and written_bytes + guest.grown_bytes > run.limits.memory_mb << 20:
-                error, status = exceed_memory().error, None
-            if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
-                guest.undo()
-            else:
+            end = _judge(request, run, outcome, self.vfs.used_bytes - files_bytes, guest, is_reported=len(reported) == 1)
+            if end.is_kept:
                 self._seeded.add(name)
                 self._told[name] = tools
         except Stop as stop:
-            error, status = stop.error, stop.status
+            is_undone = stop.status is not RunStatus.WAITING_FOR_APPROVAL
+            end = _End(stop.error, stop.status, _lost(run, is_limit(stop)) if is_undone else None)
             if tape is not None:
                 tape.stopped = stop
         except GuestExit as left:
             outcome.exit_code = left.code & 255
+            end = _End(ErrorObject(code="RUNTIME_ERROR", message="the program ended its interpreter"), None, UNDONE)
         except Trap as trap:
             # A guest that has no way back to its turn reports first and traps then.
             outcome = read_outcome(reported, calls.records) if reported else outcome
-            error = outcome.error or _describe_trap(trap)
+            end = _End(outcome.error or _describe_trap(trap), None, _lost(run, is_limit(trap)))
         done = self._describe(guest, run, calls, outcome, found)
-        if error is None:
+        if end.error is None:
             return done
-        return failure(error, status=status, **{name: getattr(done, name) for name in _KEPT})
+        error = self._explain_end(request, run, end.error, end.became, len(calls.records))
+        return failure(error, status=end.status, **{name: getattr(done, name) for name in _FIELDS})
+
+    def _explain_end(self, request: RunRequest, run: Run, error: ErrorObject, became: str | None, calls: int) -> ErrorObject:
+        if became is None:
+            return error
+        asked = request.limits
+        if request.timeout_ms is not None:
+            asked = msgspec.structs.replace(asked or self.limits, wall_ms=request.timeout_ms)
+        limits = lower(self.limits, asked)
+        hint = say_who_raises(error, asked, self.limits)
+        return explain_end(error, limits, hint, became, calls, limits.memory_mb - run.limits.memory_mb)
 
     def _nest(self, request: RunRequest, run: Run, calls: Calls, tape: Tape | None) -> NestedPrograms:
         return NestedPrograms(
@@ -309,14 +320,19 @@ class Session:
                     raise Trap("the program reported a second time")
                 reported.append(body)
                 return b""
-            if opcode == _CALL:
-                return calls.call(body)
-            if opcode == _NAMES:
-                return _encode(self.registry.names())
-            if opcode == _ERASE:
-                return self._erase_module(body, run)
-            if opcode == _START:
-                return nest().start(body)
+            try:
+                if opcode == _CALL:
+                    return calls.call(body)
+                if opcode == _NAMES:
+                    return _encode(self.registry.names())
+                if opcode == _ERASE:
+                    return self._erase_module(body, run)
+                if opcode == _START:
+                    return nest().start(body)
+            except Stop as stop:
+                if run.ended_by is None and not run.ask_to_end(stop):
+                    raise
+                return reply_ended(stop) if opcode == _START else _encode({"error": stop.error})
             raise Trap("the guest sent an unknown message")
 
         return answer
@@ -333,7 +349,7 @@ class Session:
                 duration_ms=run.elapsed_ns() // 1_000_000,
                 memory_peak_bytes=guest.own_bytes,
                 instructions=guest.fuel_used if self.metered else 0,
-                external_calls_count=run.calls_started,
+                external_calls_count=len(calls.records),
                 cpu_ms=run.cpu_ns() // 1000 / 1000,
             ),
             diagnostics=[*found, *outcome.diagnostics, *_output_warning(run)],
@@ -408,6 +424,43 @@ class Session:
             for guest in self._guests.values():
                 guest.close()
             self._guests.clear()
+
+
+class _End(NamedTuple):
+    """How a run ended, if not well; `became` is said of what it did where that is in question."""
+
+    error: ErrorObject | None = None
+    status: RunStatus | None = None
+    became: str | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        return self.became in (None, KEPT)
+
+
+def _judge(request: RunRequest, run: Run, outcome: Outcome, written_bytes: int, guest: Guest, *, is_reported: bool) -> _End:
+    """Of a turn that came to its end. One that met a limit is undone, unless it is to be kept."""
+    error, status = outcome.error or (first_error(outcome.diagnostics) if request.validate_only else None), None
+    if error is not None:
+        error = add_hint(error, request.language)
+        status = judge_status(error, outcome.ran and not request.validate_only)
+    if run.ended_by is not None:
+        error = msgspec.structs.replace(run.ended_by.error, span=None if error is None else error.span)
+        status = run.ended_by.status
+    elif written_bytes > 0 and written_bytes + guest.grown_bytes > run.limits.memory_mb << 20:
+        error, status = exceed_memory().error, None
+    is_exhausted = error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED
+    met_limit = run.ended_by is not None or is_exhausted  # what a capability had no time for is the program's own failure
+    if is_reported and not met_limit:
+        return _End(error, status)
+    if is_reported and run.keeps:
+        return _End(error, status, KEPT)
+    guest.undo(keeps_files=run.keeps and met_limit)
+    return _End(error, status, _lost(run, met_limit))
+
+
+def _lost(run: Run, met_limit: bool) -> str:
+    return FILES_KEPT if run.keeps and met_limit else UNDONE
 
 
 def _describe_trap(trap: Trap) -> ErrorObject:

@@ -23,9 +23,15 @@ from sandbox.sessions.request_checks import stdin_bytes
 from sandbox.sessions.session import Session
 from sandbox.snapshots import snapshot_format
 from sandbox.snapshots.snapshot_format import Origin
-from sandbox.wire import Language, RunRequest, RunResult, SessionLimits
+from sandbox.wire import Language, OnLimit, RunRequest, RunResult, SessionLimits
 
 VERSION: Final = 1
+
+
+class _Asked(msgspec.Struct):
+    """As much of the message that a guest got (ABI.md) as the host has to know again."""
+
+    interruptible: bool = False
 
 
 class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -90,6 +96,7 @@ class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
             stdin=self.stdin.decode("utf-8", "surrogateescape"),
             limits=limits,
             starts=self.starts,
+            on_limit=OnLimit.KEEP if msgspec.json.decode(self.request, type=_Asked).interruptible else OnLimit.UNDO,
         )
 
 

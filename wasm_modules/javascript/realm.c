@@ -82,6 +82,20 @@ void realm_limit_parser(void)
     JS_SetMaxStackSize(realm.rt, PARSER_STACK_BYTES);
 }
 
+bool realm_take_interrupt(void)
+{
+    bool asked = realm.interrupted != 0;
+    realm.interrupted = 0;
+    return asked;
+}
+
+/* Asked by the engine every few thousand steps of a program, between two of them. */
+static int look_for_interrupt(JSRuntime *rt, void *opaque)
+{
+    (void)rt, (void)opaque;
+    return realm_take_interrupt();
+}
+
 JSValue realm_hook(const char *name, int argc, JSValueConst *argv)
 {
     JSValue function = JS_GetPropertyStr(realm.ctx, realm.hooks, name);
@@ -115,6 +129,7 @@ static void intern_atoms(JSContext *ctx, struct atoms *atoms)
         .max_stack_depth = JS_NewAtom(ctx, "max_stack_depth"),
         .seed = JS_NewAtom(ctx, "seed"),
         .env = JS_NewAtom(ctx, "env"),
+        .interruptible = JS_NewAtom(ctx, "interruptible"),
         .result = JS_NewAtom(ctx, "result"),
         .value = JS_NewAtom(ctx, "value"),
         .message = JS_NewAtom(ctx, "message"),
@@ -164,6 +179,7 @@ int realm_open(void)
     realm.global = JS_GetGlobalObject(ctx);
     intern_atoms(ctx, &realm.atoms);
     loop_install(realm.rt);
+    JS_SetInterruptHandler(realm.rt, look_for_interrupt, NULL);
     modules_install(realm.rt);
     realm.hooks = JS_NewObjectProto(ctx, JS_NULL);
     realm.names = JS_NewObjectProto(ctx, JS_NULL);

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "moves.h"
 #include "quickjs.h"
@@ -20,7 +21,7 @@ struct position {
 
 /* Property names used in every turn, interned once. */
 struct atoms {
-    JSAtom code, filename, inputs, validate_only, max_stack_depth, seed, env;
+    JSAtom code, filename, inputs, validate_only, max_stack_depth, seed, env, interruptible;
     JSAtom result, value, message, name, hint, toJSON, then;
 };
 
@@ -44,6 +45,7 @@ struct realm {
     bool exit_watched; /* the program listens for its exit */
     bool ticks_waiting; /* functions were given to process.nextTick */
     int exit_code;
+    volatile int32_t interrupted; /* set by the host: the program is to end at its next safe point */
     bool result_set; /* the program assigned the global `result` */
     JSValue result;
 };
@@ -61,6 +63,9 @@ void realm_limit_depth(unsigned depth);
 
 /* The roomier limit used while parsing, whose recursion is not the program's. */
 void realm_limit_parser(void);
+
+/* Was the program asked to end? Says so once: what reports its end is not ended too. */
+bool realm_take_interrupt(void);
 
 /* Keeps a block of memory back, given up when memory runs out so that the failure itself can be reported. */
 void realm_renew_reserve(void);

@@ -1,6 +1,8 @@
 /* timers.c: see timers.h. A binary heap ordered by (due, id); cancelled timers keep their place with no callback. */
 #include "timers.h"
 
+#include "realm.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -218,6 +220,11 @@ int timers_run_next(JSContext *ctx)
     if (wait_ns > 0) {
         struct timespec ts = {.tv_sec = (time_t)(wait_ns / 1000000000), .tv_nsec = (long)(wait_ns % 1000000000)};
         nanosleep(&ts, NULL);
+        if (realm_take_interrupt()) {
+            release(ctx, &timer);
+            JS_ThrowInternalError(ctx, "interrupted");
+            return -1;
+        }
     }
     task_ns = now_ns();
     JSValue callback = JS_DupValue(ctx, timer.callback);

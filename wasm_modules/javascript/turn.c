@@ -78,12 +78,24 @@ static int define_inputs(JSContext *ctx, JSValueConst inputs)
     return status;
 }
 
+/* Tells the host where the flag is by which it asks the program to end. */
+static void offer_interrupt(void)
+{
+    uint32_t address = (uint32_t)(uintptr_t)&realm.interrupted;
+    const char message[] = {'K', 0, (char)address, (char)(address >> 8), (char)(address >> 16), (char)(address >> 24)};
+    char *reply;
+    size_t len;
+    host_send(message, sizeof message, &reply, &len);
+    free(reply);
+}
+
 /* Reads the fields of a request. Texts must be freed with free_request. Returns -1 with an exception. */
 static int read_request(JSContext *ctx, JSValueConst json, struct request *request)
 {
     JSValue code = JS_GetProperty(ctx, json, realm.atoms.code), filename = JS_GetProperty(ctx, json, realm.atoms.filename);
     JSValue depth = JS_GetProperty(ctx, json, realm.atoms.max_stack_depth), seed = JS_GetProperty(ctx, json, realm.atoms.seed);
     JSValue check = JS_GetProperty(ctx, json, realm.atoms.validate_only), env = JS_GetProperty(ctx, json, realm.atoms.env);
+    JSValue interruptible = JS_GetProperty(ctx, json, realm.atoms.interruptible);
     *request = (struct request){.max_stack_depth = DEFAULT_STACK_DEPTH};
     request->code = JS_IsString(code) ? JS_ToCStringLen(ctx, &request->code_len, code) : NULL;
     request->filename = JS_IsString(filename) ? JS_ToCString(ctx, filename) : NULL;
@@ -99,6 +111,10 @@ static int read_request(JSContext *ctx, JSValueConst json, struct request *reque
     }
     if (JS_IsObject(env))
         JS_FreeValue(ctx, realm_hook("setEnvironment", 1, &env));
+    realm.interrupted = 0;
+    if (JS_ToBool(ctx, interruptible) > 0)
+        offer_interrupt();
+    JS_FreeValue(ctx, interruptible);
     JS_FreeValue(ctx, code);
     JS_FreeValue(ctx, filename);
     JS_FreeValue(ctx, depth);

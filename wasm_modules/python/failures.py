@@ -172,12 +172,10 @@ def hint_of(error, code):
     if isinstance(error, ImportError):
         return hint_of_import(error)
     if code == "STACK_OVERFLOW":
-        is_native = str(error).startswith(NATIVE_OVERFLOW)
-        return "nest calls through C code less deeply" if is_native else "raise limits.max_stack_depth"
+        is_native = str(error).startswith(NATIVE_OVERFLOW) or isinstance(error, MemoryError)
+        return "nest calls through C code, or source, less deeply" if is_native else None
     if isinstance(error, SyntaxError):
         return hint_of_source(error)
-    if code == "MEMORY_EXCEEDED":
-        return "raise limits.memory_mb"
     return THREADS if isinstance(error, RuntimeError) and str(error) in FOR_WANT_OF_THREADS else None
 
 
@@ -209,7 +207,7 @@ def describe(error, filename, program):
     if code == "MEMORY_EXCEEDED":
         error.__traceback__ = None
         gc.collect()
-        return {"code": code, "message": "the program ran out of memory", "hint": hint_of(error, code)}
+        return {"code": code, "message": "the program ran out of memory"}
     without_our_frames(error)
     codes = codes_of(program)
     is_of_source = isinstance(error, SyntaxError) and not program

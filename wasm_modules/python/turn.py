@@ -32,8 +32,7 @@ SOURCES_CHARS = 1 << 20  # of the session's own memory
 STATEMENTS = frozenset(("import", "from", "def", "class", "for", "while", "if", "with", "try", "del", "raise", "assert", "async"))
 MISSING = object()
 NO_MEMORY = (  # made beforehand: when it is needed, there is no room to make it
-    b'D{"error":{"code":"MEMORY_EXCEEDED","message":"the program ran out of memory","hint":"raise limits.memory_mb"},'
-    b'"exit_code":1}'
+    b'D{"error":{"code":"MEMORY_EXCEEDED","message":"the program ran out of memory"},"exit_code":1}'
 )
 
 PLAIN_FIELDS = 2  # a program and how deep it may recurse
@@ -46,6 +45,14 @@ kept_chars = 0
 count = 0
 program = ()
 """The running turn's statements and last expression, once they are compiled."""
+
+
+class LimitReached(BaseException):
+    """Raised in a program by the host when a limit is reached of a run whose work is to be kept."""
+
+
+LimitReached.__module__ = "builtins"
+INTERRUPTIBLE = b"K\1" + id(LimitReached).to_bytes(4, "little")
 
 
 def stores_result(code):
@@ -243,6 +250,8 @@ def make_ready(request):
     filename = request.get("filename")
     if filename:
         name_program(filename)
+    if "interruptible" in request:
+        _host.call(INTERRUPTIBLE)
     return filename
 
 

@@ -171,9 +171,12 @@ double tool_time_left(void) {
     return 0;
 }
 
+volatile int32_t tool_interrupted;
+
 int tool_time_is_up(void) {
     enum { CALLS_PER_LOOK = 64 };
     static unsigned calls;
+    if (tool_interrupted) return 1;
     if (!limits) return 0;
     return limits->is_up || (!(++calls % CALLS_PER_LOOK) && tool_time_left() <= 0);
 }

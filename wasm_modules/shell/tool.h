@@ -59,6 +59,7 @@ typedef struct tool_limit { struct tool_limit *outer; double until_s; int is_up;
 void tool_limit_begin(tool_limit *l, double seconds);
 int tool_limit_end(tool_limit *l);                     /* whether the time was used up */
 double tool_time_left(void);                           /* seconds; a lot when there is no limit */
+extern volatile int32_t tool_interrupted;              /* set by the host: a limit is reached, and what was done is kept */
 int tool_time_is_up(void);                             /* cheap: the clock is asked only sometimes */
 
 /* "name: message", with ": strerror(errno)" for tool_fail_errno; both return status so that a tool can write

@@ -4,6 +4,7 @@
  * working directory, descriptors opened with exec. What does not: 0, 1 and 2 are the host's again in every turn, $? begins at 0.
  */
 #include "host.h"
+#include "tool.h"
 #include "json.h"
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,15 @@ static void fresh_streams(void)
     else shell_io(io_fd(0, 1, 0), io_fd(1, 0, 1), io_fd(2, 0, 1));
 }
 
+/* Tells the host where the flag is by which it asks a program to end. */
+static void offer_interrupt(void)
+{
+    uint32_t address = (uint32_t)(uintptr_t)&tool_interrupted;
+    char body[5] = { 0 };
+    memcpy(body + 1, &address, sizeof address);
+    host_send('K', body, sizeof body, NULL, NULL);
+}
+
 static void start(void)
 {
     if (started) return;
@@ -164,6 +174,8 @@ int32_t turn(char *ptr, uint32_t len)
                 var_set_plain(j->key, j->text);
                 var_export(j->key);
             }
+    tool_interrupted = 0;
+    if (json_get(req, "interruptible")) offer_interrupt();
     free(ptr);
     if (code && code->kind == J_STRING) code->len = strip_nuls(code->text, code->len);
     if (!code || code->kind != J_STRING) send_outcome(2, "RUNTIME_ERROR", "the request is malformed", NULL, false);

@@ -42,11 +42,12 @@ def test_whoever_meets_a_limit_is_told_who_can_raise_it(tmp_path: Path) -> None:
     async def test(house: House) -> None:
         short = {**OWN, "wall_ms": 50}
         await house.ask("POST", "/v1/sessions", {"id": "s1", **JAVASCRIPT, "limits": short})
-        of_session = "a run cannot raise it: open the session with larger limits.wall_ms"
+        of_session = "a run cannot raise it: open the session with larger limits.wall_ms, at most 3600000"
+        of_run = "the run asked for less than it may have: raise its limits.wall_ms or timeout_ms, to at most 50"
         assert await hint(house, "/v1/sessions/s1/runs") == of_session
         assert await hint(house, "/v1/sessions/s1/runs", timeout_ms=20_000) == of_session
-        assert await hint(house, "/v1/sessions/s1/runs", timeout_ms=20) == "raise limits.wall_ms or timeout_ms"
-        assert await hint(house, "/v1/runs", **JAVASCRIPT, limits=short) == "raise limits.wall_ms or timeout_ms"
+        assert await hint(house, "/v1/sessions/s1/runs", timeout_ms=20) == of_run
+        assert await hint(house, "/v1/runs", **JAVASCRIPT, limits=short) == "ask for a larger limits.wall_ms, at most 3600000"
 
     live_in(tmp_path, test)
 

@@ -11,9 +11,13 @@ from sandbox.wire import DEFAULT_LIMITS, ErrorObject, RunResult, RunStatus, Sess
 from sandbox.workers.interface import RunOutcome
 
 OWN = DEFAULT_LIMITS
-LATE = ErrorObject(code="TIMEOUT_WALL", message="the run took longer than 5000 ms", hint="raise limits.wall_ms or timeout_ms")
-OF_SESSION = "a run cannot raise it: open the session with larger limits.wall_ms"
-OF_POLICY = "the policy allows no more"
+LATE = ErrorObject(code="TIMEOUT_WALL", message="the run took longer than 5000 ms (limits.wall_ms is 5000); it was undone")
+OF_SESSION = "a run cannot raise it: open the session with larger limits.wall_ms, at most 3600000"
+OF_POLICY = "the policy allows no more: its author can raise wall_ms"
+
+
+def of_run(most: int) -> str:
+    return f"the run asked for less than it may have: raise its limits.wall_ms or timeout_ms, to at most {most}"
 
 
 def walled(wall_ms: int) -> SessionLimits:
@@ -25,11 +29,11 @@ def walled(wall_ms: int) -> SessionLimits:
     [
         (None, OWN, False, OF_SESSION),
         (walled(20_000), OWN, False, OF_SESSION),
-        (walled(100), OWN, False, LATE.hint),
+        (walled(100), OWN, False, of_run(5000)),
         (None, walled(1000), False, OF_POLICY),
         (walled(2000), walled(1000), False, OF_POLICY),
-        (walled(100), walled(1000), False, LATE.hint),
-        (None, OWN, True, LATE.hint),
+        (walled(100), walled(1000), False, of_run(1000)),
+        (None, OWN, True, "ask for a larger limits.wall_ms, at most 3600000"),
         (walled(5000), walled(1000), True, OF_POLICY),
     ],
 )
@@ -44,6 +48,12 @@ def test_a_run_that_met_a_limit_says_who_can_raise_it(
 def test_an_error_that_is_of_no_limit_is_told_as_it_is() -> None:
     outcome = RunOutcome(result=failure(ErrorObject(code="TOOL_ERROR", message="no")))
     assert explain_limit(outcome, None, OWN, walled(1)) is outcome
+
+
+def test_the_stack_of_an_engine_is_no_limit_that_can_be_raised() -> None:
+    deep = ErrorObject(code="STACK_OVERFLOW", message="the program recursed too deeply", hint="nest calls less deeply")
+    outcome = RunOutcome(result=failure(deep))
+    assert explain_limit(outcome, None, OWN, OWN) is outcome
 
 
 def test_only_a_program_that_was_ended_is_interrupted() -> None:

@@ -15,6 +15,7 @@ import pytest
 from hatchway import Display
 from hatchway.cli.entry import main
 from hatchway.cli.run import count_unseen
+from tests.hatchway.commanding import Command
 
 
 @contextmanager
@@ -208,3 +209,13 @@ def test_a_display_that_is_text_is_printed_and_a_figure_is_counted(capsys: pytes
 )
 def test_what_stands_beside_a_plain_text_counts_as_shown(mimes: list[str], unseen: int) -> None:
     assert count_unseen([Display(mime, "") for mime in mimes]) == unseen
+
+
+def test_files_of_a_program_that_a_limit_ended_are_there_if_asked_for(command: Command, tmp_path: Path) -> None:
+    program = "open('f', 'w').write('w')\nwhile True: pass"
+    out = tmp_path / "out"
+    asked = ("run", "-c", program, "--timeout-ms", "1000", "--get", f"f:{out}")
+    undone = command(*asked)
+    assert undone.returncode == 124 and not out.exists() and "--timeout-ms N raises it" in undone.stderr
+    kept = command(*asked, "--on-limit", "keep")
+    assert kept.returncode == 124 and out.read_text() == "w" and "what it did until then is kept" in kept.stderr

@@ -176,3 +176,27 @@ def test_the_asynchronous_client_does_the_same(gateway: Gateway) -> None:
 def test_asking_again_with_the_same_key_does_nothing_twice(client: Client) -> None:
     ask = Ask("POST", "/v1/sessions", json={"title": "once"}, headers={"idempotency-key": "k1"}, kind=dict[str, Any], once=True)
     assert client.ask(ask)["id"] == client.ask(ask)["id"]
+
+
+def test_what_a_run_did_until_a_limit_is_kept_if_asked_for(client: Client) -> None:
+    program = "open('f', 'w').write('w')\nn = 1\nwhile True: pass"
+    with client.sandbox() as box:
+        box.run("n = 0")
+        kept = box.run(program, timeout_ms=1000, on_limit="keep")
+        assert kept.status == "timeout" and kept.error is not None and "what it did until then is kept" in kept.error.message
+        assert box.run("n").result == 1 and box.files.read("f") == b"w"
+        box.run("n = 0")
+        undone = box.run(program.replace("'f'", "'g'"), timeout_ms=1000)
+        assert undone.error is not None and "(limits.wall_ms is 1000); the run was undone" in undone.error.message
+        assert box.run("n").result == 0 and [one.path for one in box.files.list()] == ["/f"]
+
+
+def test_a_lowered_limit_is_told_to_both_clients(client: Client, gateway: Gateway) -> None:
+    async def ask() -> RunResult:
+        async with AsyncClient(gateway.url, gateway.token) as other, other.sandbox() as box:
+            return await box.run("1", timeout_ms=60_000)
+
+    with client.sandbox() as box:
+        for result in (box.run("1", timeout_ms=60_000), asyncio.run(ask())):
+            assert result.ok and [one.code for one in result.diagnostics] == ["LIMIT_LOWERED"]
+            assert result.diagnostics[0].message.startswith("limits.wall_ms is 5000 for this run, not 60000: the ")

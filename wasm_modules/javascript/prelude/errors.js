@@ -44,11 +44,12 @@
       if (name === "fetch" || name === "XMLHttpRequest") return hooks.NO_NETWORK;
       const tools = hooks.toolNames();
       if (tools.includes(name) || tools.includes(hooks.snakeCase(name))) return `did you mean tools.${name}?`;
-      const near = hooks.nearest(name, Object.getOwnPropertyNames(globalThis));
+      const near = hooks.nearest(
+        name,
+        Object.getOwnPropertyNames(globalThis).filter((one) => one !== "undefined"),
+      );
       return near ? `did you mean ${near}?` : undefined;
     }
-    if (code === "STACK_OVERFLOW") return "recursion is too deep: use a loop, or ask for a larger max_stack_depth";
-    if (code === "MEMORY_EXCEEDED") return "keep less in memory, or ask for a larger memory_mb";
     return undefined;
   };
 
