@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from sandbox.wire import DEFAULT_LIMITS, Language, RunResult, SessionLimits
+from sandbox.wire import DEFAULT_LIMITS, SNAPSHOT_VERSION, Language, RunResult, SessionLimits
 
 NIL_UUID = "00000000-0000-0000-0000-000000000000"
 Role = Literal["admin", "operator", "approver", "author", "runner"]
@@ -105,6 +105,7 @@ class Session(Record, frozen=True, kw_only=True):
     created_at: int
     updated_at: int
     last_used_at: int
+    snapshot_version: int = SNAPSHOT_VERSION
     is_used: bool = False
 
     def __post_init__(self) -> None:
@@ -114,12 +115,15 @@ class Session(Record, frozen=True, kw_only=True):
 
 
 class FileStat(Record, frozen=True, kw_only=True):
+    """`size_bytes` is the contract's, which counts the characters of base64; `size` is what the file has."""
+
     path: str
     name: str
     is_directory: bool
     is_readonly: bool
     mode: int
     size_bytes: int
+    size: int = 0
     created_at: int
     updated_at: int
 

@@ -6,9 +6,9 @@ with hatchway.Sandbox() as box:
     box.run("echo hi > a.txt", language="shell")
     box.run("open('/workspace/a.txt').read()").result    # 'hi\\n'
 
-In reading order: `arguments` (what callers hand over, checked), `box` (`Sandbox`, a session in this process), `async_box` (the
-same for asyncio), `client` (a gateway's sessions from Python), `cli` (the command), `remote` (a gateway from the command line),
-`mcp` (a gateway for agents).
+In reading order: `arguments` (what callers hand over, checked), `values` (key/values and secrets), `box` (`Sandbox`, a session in
+this process), `async_box` (the same for asyncio), `client` (a gateway's sessions from Python), `cli` (the command), `remote` (a
+gateway from the command line), `mcp` (a gateway for agents).
 """
 
 from __future__ import annotations

@@ -49,6 +49,10 @@ def complete_limits(given: Limits, base: SessionLimits) -> SessionLimits | None:
 
 def build_registry(tools: Tools) -> Registry:
     if isinstance(tools, Registry):
+        for one in tools:
+            if one.approval_policy not in ("none", "manual"):
+                told = f"{one.name}: its approval_policy asks a rule of a policy, and there is none here"
+                raise RequestError("INVALID_ARGUMENT", told, 'declare it as "manual", or run it under a gateway')
         return tools
     registry = Registry()
     for name, function in copy_mapping("tools", tools).items():

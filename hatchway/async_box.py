@@ -12,12 +12,12 @@ import functools
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
-from hatchway.arguments import Sealed
 from hatchway.box import Sandbox
+from hatchway.values import Values
 from sandbox.capabilities.registry import Registry
 from sandbox.engine.limits import Cancel
 from sandbox.sessions.host_files import Files
-from sandbox.wire import Language, RunResult
+from sandbox.wire import Language, RunResult, SessionMeta
 
 if TYPE_CHECKING:
     from sandbox.snapshots.history import History
@@ -62,6 +62,40 @@ def cancellable(method: Callable[Concatenate[Sandbox, P], T]) -> Callable[Concat
     return call
 
 
+def _opening(method: Callable[Concatenate[Sandbox, P], None]) -> Callable[Concatenate[Any, P], None]:
+    """`__init__`, with the arguments of `Sandbox`."""
+
+    @functools.wraps(method)
+    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        self._box = Sandbox.__new__(Sandbox)
+        method(self._box, *args, **kwargs)
+
+    return call
+
+
+def _making(method: Callable[P, Sandbox]) -> Callable[Concatenate[type[AsyncSandbox], P], Coroutine[Any, Any, AsyncSandbox]]:
+    """A class method that makes a sandbox."""
+
+    @functools.wraps(method.__func__)  # type: ignore[attr-defined]
+    async def call(cls: type[AsyncSandbox], /, *args: P.args, **kwargs: P.kwargs) -> AsyncSandbox:
+        return cls._wrap(await _start(method, *args, **kwargs))
+
+    return call
+
+
+def _making_with_result(
+    method: Callable[P, tuple[Sandbox, RunResult]],
+) -> Callable[Concatenate[type[AsyncSandbox], P], Coroutine[Any, Any, tuple[AsyncSandbox, RunResult]]]:
+    """The same for one that also runs a program in it."""
+
+    @functools.wraps(method.__func__)  # type: ignore[attr-defined]
+    async def call(cls: type[AsyncSandbox], /, *args: P.args, **kwargs: P.kwargs) -> tuple[AsyncSandbox, RunResult]:
+        box, result = await _start(method, *args, **kwargs)
+        return cls._wrap(box), result
+
+    return call
+
+
 class _Shared(Generic[T]):
     """An attribute of the `Sandbox` inside."""
 
@@ -78,6 +112,7 @@ class _Shared(Generic[T]):
 class AsyncSandbox:
     """`Sandbox` for asyncio: runs happen on a thread, and cancelling the task cancels the run."""
 
+    _box: Sandbox
     id: _Shared[str] = _Shared()
     language: _Shared[Language] = _Shared()
     files: _Shared[Files] = _Shared()
@@ -87,9 +122,12 @@ class AsyncSandbox:
     history: _Shared[History | None] = _Shared()
     snapshot_id: _Shared[str | None] = _Shared()
 
-    def __init__(self, **options: Any) -> None:
-        self._box = Sandbox(**options)
+    values: _Shared[Values] = _Shared()
+    secrets: _Shared[Values] = _Shared()
+    meta: _Shared[SessionMeta] = _Shared()
 
+    __init__ = _opening(Sandbox.__init__)
+    can_restore = staticmethod(Sandbox.can_restore)
     run = cancellable(Sandbox.run)
     snapshot = on_thread(Sandbox.snapshot)
     save = on_thread(Sandbox.save)
@@ -105,14 +143,11 @@ class AsyncSandbox:
             return self._wrap(await _start(self._box.fork))
         return [self._wrap(box) for box in await _start(lambda: self._box.fork(count))]
 
-    @classmethod
-    async def restore(cls, blob: Sealed, **options: Any) -> Self:
-        return cls._wrap(await _start(Sandbox.restore, blob, **options))
+    restore = classmethod(_making(Sandbox.restore))
+    resume = classmethod(_making_with_result(Sandbox.resume))
 
-    @classmethod
-    async def resume(cls, recording: Recording | Sealed, **options: Any) -> tuple[Self, RunResult]:
-        box, result = await _start(Sandbox.resume, recording, **options)
-        return cls._wrap(box), result
+    def __repr__(self) -> str:
+        return repr(self._box).replace("<Sandbox", "<AsyncSandbox", 1)
 
     @classmethod
     def _wrap(cls, box: Sandbox) -> Self:

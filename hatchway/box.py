@@ -28,6 +28,7 @@ from hatchway.arguments import (
     decode_stdin,
     parse_on_limit,
 )
+from hatchway.values import Values
 from sandbox.capabilities.registry import Registry
 from sandbox.engine.limits import Cancel, check
 from sandbox.engine.wasmtime import NativeError
@@ -36,9 +37,10 @@ from sandbox.excerpts import excerpt
 from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.guests.host_inputs import Source
 from sandbox.guests.images import Progress
+from sandbox.limits import MOST
 from sandbox.sessions.host_files import Files
 from sandbox.sessions.session import OnOutput, Session, failure, parse_language
-from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, OnLimit, RunRequest, RunResult, RunStatus
+from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, OnLimit, RunRequest, RunResult, RunStatus, SessionMeta
 
 if TYPE_CHECKING:
     from sandbox.encoding.sealing import Keys
@@ -66,6 +68,8 @@ class Sandbox:
     recording: Recording | None = None
     """The last run, if `record` is set: to be replayed, sealed and kept, or resumed. None if that run was refused."""
     history: History | None = None
+    values: Values
+    secrets: Values
     snapshot_id: str | None = None
     """The snapshot this sandbox was last saved as: the parent of the next one."""
 
@@ -93,6 +97,7 @@ class Sandbox:
             state = templates.load(template)
         chosen = state.language if state is not None else Language.PYTHON
         self._progress = progress
+        self.values, self.secrets = Values(), Values()
         self.record, self.history = record, history
         self._session = Session(
             session_id,
@@ -112,6 +117,13 @@ class Sandbox:
     def language(self) -> Language:
         """What a program is written in unless a run says otherwise."""
         return self._session.language
+
+    @property
+    def meta(self) -> SessionMeta:
+        return self._session.meta
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id!r} {self.language.value}, {len(self.registry.names())} tools>"
 
     @property
     def files(self) -> Files:
@@ -215,6 +227,7 @@ class Sandbox:
         child = self._around(self._session.fork(state), self._progress)
         child.record = self.record
         child.history, child.snapshot_id = self.history, self.snapshot_id
+        child.values, child.secrets = self.values.copy(), self.secrets.copy()
         return child
 
     def snapshot(self, *, keys: Keys | None = None, tenant: str = _TENANT, label: str = "", policy: str | None = None) -> bytes:
@@ -276,6 +289,17 @@ class Sandbox:
         )
         return cls._around(session, progress)
 
+    @staticmethod
+    def can_restore(blob: Sealed, *, keys: Keys | None = None, tenant: str = _TENANT, memory_mb: int = MOST.memory_mb) -> bool:
+        """Would `restore` take this snapshot, given the tools that it was taken with?"""
+        from sandbox.snapshots.snapshot_format import open_snapshot
+
+        try:
+            open_snapshot(check_sealed("a snapshot", blob), choose_keys(keys), tenant=tenant, memory_mb=memory_mb, files=None)
+        except RequestError:
+            return False
+        return True
+
     @classmethod
     def resume(
         cls,
@@ -308,6 +332,7 @@ class Sandbox:
     def _around(cls, session: Session, progress: Progress | None) -> Self:
         box = cls.__new__(cls)
         box._session, box._progress = session, progress
+        box.values, box.secrets = Values(), Values()
         return box
 
     def cancel(self) -> bool:

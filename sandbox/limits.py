@@ -7,20 +7,35 @@ contract's. Does not know: how a limit is enforced.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 
-class SessionLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All are required when decoded from the wire; `DEFAULT_LIMITS` has the defaults."""
+class _WithDefaults(msgspec.StructMeta):
+    """Calling the class fills in the defaults of `LIMITS`; decoding does not, because the contract requires every field there."""
 
-    memory_mb: int
-    cpu_ms: int
-    wall_ms: int
-    max_stdout_bytes: int
-    max_external_calls: int
-    max_stack_depth: int
+    def __call__(cls, **given: int) -> Any:
+        return super().__call__(**{**_DEFAULTS, **given})
+
+
+class SessionLimits(msgspec.Struct, metaclass=_WithDefaults, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`SessionLimits(memory_mb=256)` has the contract's defaults for the others. All are required when decoded from the wire."""
+
+    if TYPE_CHECKING:
+        memory_mb: int = 64
+        cpu_ms: int = 2000
+        wall_ms: int = 5000
+        max_stdout_bytes: int = 65536
+        max_external_calls: int = 32
+        max_stack_depth: int = 256
+    else:
+        memory_mb: int
+        cpu_ms: int
+        wall_ms: int
+        max_stdout_bytes: int
+        max_external_calls: int
+        max_stack_depth: int
 
 
 class Limit(NamedTuple):
@@ -55,7 +70,8 @@ LIMITS: Final[dict[str, Limit]] = {
     ),
 }  # fmt: skip
 """In the order of the command line's help."""
-DEFAULT_LIMITS: Final = SessionLimits(**{name: limit.default for name, limit in LIMITS.items()})
+_DEFAULTS: Final = {name: limit.default for name, limit in LIMITS.items()}
+DEFAULT_LIMITS: Final = SessionLimits()
 MOST: Final = SessionLimits(**{name: limit.most for name, limit in LIMITS.items()})
 LIMIT_OF_CODE: Final = {limit.code: name for name, limit in LIMITS.items() if limit.code is not None}
 LIMIT_OF_OPTION: Final = {limit.option: name for name, limit in LIMITS.items() if limit.option is not None}

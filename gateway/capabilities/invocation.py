@@ -21,7 +21,16 @@ from gateway.capabilities.catalogue import Catalogue, Held
 from gateway.capabilities.sources import Caller, call_key, lingering
 from sandbox.capabilities.idempotency import KeyRefused
 from sandbox.capabilities.rate_limits import Admission, RateExceeded
-from sandbox.capabilities.registry import IDEMPOTENCY_KEY, CapabilityLimits, ToolCallContext, ToolError, check_answer, digest
+from sandbox.capabilities.registry import (
+    IDEMPOTENCY_KEY,
+    CapabilityLimits,
+    ToolCallContext,
+    ToolError,
+    check_answer,
+    count_answer_bytes,
+    count_request_bytes,
+    digest_json,
+)
 from sandbox.capabilities.schemas import Mismatch
 from sandbox.errors import Suspend
 
@@ -62,7 +71,7 @@ def prepare(catalogue: Catalogue, caller: Caller, asked: ToolCallContext) -> Too
     held = catalogue.find(caller.tenant, asked.name)
     entry, limits = held.entry, held.capability.limits
     try:
-        request_digest, request_bytes = digest(asked), len(msgspec.json.encode(asked))
+        request_digest, request_bytes = digest_json(asked), count_request_bytes(asked.name, len(msgspec.json.encode(asked)))
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError("INVALID_ARGUMENT", f"arguments must be plain JSON: {error}") from None
     _check_request(request_bytes, limits)
@@ -175,7 +184,7 @@ async def _make(held: Held, call: ToolCall, left: list[asyncio.Future[Any]]) -> 
         answer = check_answer(held.entry, value)
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
         raise ToolError("TOOL_ERROR", f"the answer is not plain JSON: {error}"[:_MESSAGE_CHARS_MAX]) from None
-    if len(answer[1]) > call.limits.max_response_bytes:
+    if count_answer_bytes(answer[1]) > call.limits.max_response_bytes:
         raise ToolError("TOOL_ERROR", f"the answer is larger than {call.limits.max_response_bytes} bytes")
     return answer
 

@@ -43,7 +43,7 @@ Recheck = Callable[[Mapping[str, Any]], str | None]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """One hook's part, for the audit. `reason` is a block's reason, an error's message or the policy's refusal."""
+    """One hook's part, for the audit. `reason` is a block's or a rewrite's reason, an error's message or the policy's refusal."""
 
     hook_id: str
     event: HookEvent
@@ -145,9 +145,9 @@ def judge(spec: UserHookSpec, event: HookEvent, data: Mapping[str, Any], ran: Ra
     output = ran.output
     if isinstance(output, Mutate):
         if event in LIFECYCLE_EVENTS:
-            return Step("ignored", data)
+            return Step("ignored", data, output.reason)
         try:
-            return Step("rewrote", apply_patch(event, data, output.patch))
+            return Step("rewrote", apply_patch(event, data, output.patch), output.reason)
         except BadPatch as wrong:
             output = Error(str(wrong))
     if isinstance(output, Error):

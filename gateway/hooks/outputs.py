@@ -32,6 +32,7 @@ class Block(msgspec.Struct, frozen=True, tag_field="decision", tag="block"):
 class Mutate(msgspec.Struct, frozen=True, tag_field="decision", tag="mutate"):
     patch: Any
     user_message: str | None = None
+    reason: str | None = None
 
 
 class Error(msgspec.Struct, frozen=True, tag_field="decision", tag="error"):
@@ -89,7 +90,7 @@ def parse(stdout: str, stderr: str = "", exit_code: int = 0) -> HookOutput:
     if answer.decision == "mutate":
         if answer.patch is None:
             return Error("hook decision `mutate` missing `patch`")
-        return Mutate(answer.patch, answer.user_message)
+        return Mutate(answer.patch, answer.user_message, answer.reason)
     return Error(f"unknown hook decision `{answer.decision}`")
 
 

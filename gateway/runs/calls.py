@@ -40,7 +40,7 @@ from gateway.stores.store import Store
 from gateway.telemetry import stepping
 from policy import Decision
 from policy.model.decisions import UNKNOWN
-from sandbox.capabilities.registry import Capability, ToolCallContext, ToolError, digest
+from sandbox.capabilities.registry import Capability, ToolCallContext, ToolError, digest_json
 from sandbox.errors import RequestError, Suspend
 from sandbox.wire import Diagnostic, ErrorObject, SideEffect
 from sandbox.workers.interface import CallReply, FileChanges, OnCall
@@ -90,7 +90,7 @@ class CallContext:
 
     def take_held(self, asked: ToolCallContext, call: ToolCall) -> HeldCall | None:
         """The call as it was held, if this is the one."""
-        same = (call.name, digest(asked), self.gate.policy.digest, call.declaration)
+        same = (call.name, digest_json(asked), self.gate.policy.digest, call.declaration)
         for one in self.held:
             if (one.name, one.asked, one.policy, one.declaration) == same:
                 self.held.remove(one)
@@ -100,7 +100,7 @@ class CallContext:
     def hold(self, asked: ToolCallContext, call: ToolCall, tool_call_id: str, *, is_rewritten: bool) -> None:
         arguments = msgspec.json.encode(call.arguments) if is_rewritten else None
         policy = self.gate.policy.digest
-        self.held.append(HeldCall(call.name, digest(asked), policy, call.declaration, tool_call_id, arguments))
+        self.held.append(HeldCall(call.name, digest_json(asked), policy, call.declaration, tool_call_id, arguments))
 
 
 @dataclass(eq=False)
@@ -125,7 +125,7 @@ class Calls:
                     reply, asking = await self._answer(context, call, begun)
             except asyncio.CancelledError:
                 if begun:
-                    context.note("call", name, run=context.run_id, request=digest(call), status="interrupted", **begun)
+                    context.note("call", name, run=context.run_id, request=digest_json(call), status="interrupted", **begun)
                 raise
             self._note(context, call, reply, (time.monotonic_ns() - started_ns) // 1_000_000, begun)
             context.approvals.extend(one.id for one in asking if one.id not in context.approvals)
@@ -177,7 +177,7 @@ class Calls:
             raise
         if call.held.capability.side_effect not in _WITHOUT_EFFECTS:
             begun["call"] = call_id
-            context.note("call", call.name, run=context.run_id, request=digest(asked), status="begun", **begun)
+            context.note("call", call.name, run=context.run_id, request=digest_json(asked), status="begun", **begun)
             await self._store_noted(context)
         value, failed = None, None
         try:
@@ -277,8 +277,8 @@ class Calls:
             "call",
             call.name,
             run=context.run_id,
-            request=digest(call),
-            response=None if reply.error or reply.suspended else digest(reply.value),
+            request=digest_json(call),
+            response=None if reply.error or reply.suspended else digest_json(reply.value),
             status="approval_pending" if reply.suspended else reply.error.code if reply.error else "ok",
             duration_ms=duration_ms,
             **begun,

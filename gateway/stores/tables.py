@@ -127,6 +127,7 @@ def _decode_file(row: Row) -> StoredFile:
         is_readonly=bool(file.readonly),
         mode=usual_mode(file.kind, bool(file.readonly)) if file.mode is None else file.mode,  # type: ignore[arg-type]
         size_bytes=file.size_bytes,
+        size=file.content_bytes,
         created_at=file.created_at,
         updated_at=file.updated_at,
         kind=file.kind,  # type: ignore[arg-type]

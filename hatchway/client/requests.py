@@ -105,6 +105,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
     title: str = ""
     durable: bool = False
     waiting_run: str | None = None
+    snapshot_version: int = 0
 
 
 class SnapshotInfo(msgspec.Struct, frozen=True):
@@ -133,6 +134,7 @@ class FileInfo(msgspec.Struct, frozen=True):
     is_readonly: bool
     size_bytes: int
     mode: int
+    size: int = 0
 
 
 class MatchInfo(msgspec.Struct, frozen=True):

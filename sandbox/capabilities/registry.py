@@ -4,8 +4,8 @@
 timeout, check the answer, record with digests.
 
 Rules: a failure of a capability is an answer to the guest, never an exception out of here; only `Stop` passes (a limit, a
-cancel, a wait for an approval). Digests are lowercase hex SHA3-256 of compact JSON with sorted keys. Policy and approvals stand
-above, by wrapping `function`.
+cancel, a wait for an approval). Digests are lowercase hex SHA3-256 of compact JSON with sorted keys. A call that needs an
+approval suspends its run; a service, which has approvers and policies, registers stand-ins that need none here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sandbox.capabilities.plain_json import objection, why_unencodable
 from sandbox.capabilities.rate_limits import Admission, RateExceeded
 from sandbox.capabilities.schemas import Arguments, Mismatch, check_value, compile_schema, derive_schemas
 from sandbox.engine.limits import MOST, Run
-from sandbox.errors import RequestError, Stop
+from sandbox.errors import RequestError, Stop, Suspend
 from sandbox.excerpts import excerpt
 from sandbox.wire import CallStatus, ErrorObject, ExternalCallRecord, RunStatus
 
@@ -40,6 +40,9 @@ IDEMPOTENCY_KEY = "idempotency_key"
 
 _CALL_STATUS = {"PERMISSION_DENIED": CallStatus.DENIED, "TIMEOUT_TOOL": CallStatus.TIMEOUT}
 _STOPPED_STATUS = {RunStatus.TIMEOUT: CallStatus.TIMEOUT, RunStatus.WAITING_FOR_APPROVAL: CallStatus.APPROVAL_PENDING}
+_EMPTY_CALL = len(b'{"name":"","args":[],"kwargs":{}}')
+_EMPTY_ANSWER = len(b'{"value":}')
+"""What stands around arguments and answers, and is not counted against the limits for them."""
 _SMALL_BYTES = 4096
 _MESSAGE_CHARS_MAX = 4000
 
@@ -152,6 +155,14 @@ class Registry:
         other._entries, other._names = self._entries.copy(), self._names
         return other
 
+    def contains(self, name: str) -> bool:
+        return name in self._entries
+
+    __contains__ = contains
+
+    def __repr__(self) -> str:
+        return f"<Registry {', '.join(self._names) or 'without capabilities'}>"
+
     def names(self) -> tuple[str, ...]:
         """Sorted; the same object until another is registered."""
         return self._names
@@ -170,25 +181,44 @@ def stand_in(capability: Capability) -> Capability:
     """The same capability for a registry whose functions only pass calls on to where it is enforced. Sizes are kept to here
     too; everything else is the other side's, and a run's own limits end a call that takes too long."""
     limits = msgspec.structs.replace(capability.limits, timeout_ms=MOST.wall_ms, concurrency=1 << 30, rate_per_min=None)
-    changes = {"input_schema": {"type": "array"}, "output_schema": {}, "idempotent": True}
+    changes = {"input_schema": {"type": "array"}, "output_schema": {}, "idempotent": True, "approval_policy": "none"}
     return msgspec.structs.replace(capability, limits=limits, **changes)
 
 
-def digest(value: Any) -> str:
-    return hashlib.sha3_256(_encode_sorted(value)).hexdigest()
+def digest_json(value: Any) -> str:
+    """The contract's digest of a JSON value."""
+    return digest_bytes(_encode_sorted(value))
+
+
+def digest_bytes(data: bytes) -> str:
+    return hashlib.sha3_256(data).hexdigest()
+
+
+def count_request_bytes(name: str, body_bytes: int) -> int:
+    """Of the message of a call, what its arguments take."""
+    return body_bytes - _EMPTY_CALL - len(name)
+
+
+def count_answer_bytes(reply: bytes) -> int:
+    """Of the message with an answer, what the answer takes."""
+    return len(reply) - _EMPTY_ANSWER
 
 
 def declaration_digest(capability: Capability) -> str:
     """Of what an approver of a later call relies on: all but description and limits."""
     one = capability
-    return digest([one.name, one.input_schema, one.output_schema, one.side_effect, one.approval_policy, one.idempotent])
+    return digest_json([one.name, one.input_schema, one.output_schema, one.side_effect, one.approval_policy, one.idempotent])
 
 
 class Calls:
-    def __init__(self, registry: Registry, run: Run) -> None:
+    """The capability calls of one run."""
+
+    def __init__(self, registry: Registry, run: Run, approved: bytes | None = None) -> None:
+        """`approved` is the message of the one call that was approved before."""
         self.records: list[ExternalCallRecord] = []
         self._registry = registry
         self._run = run
+        self._approved = approved
 
     def call(self, body: bytes) -> bytes:
         self._run.start_call()
@@ -199,17 +229,19 @@ class Calls:
             entry = self._registry.entry(name)
             if entry is None:
                 return _reply_error("UNKNOWN_TOOL", f"there is no capability {name[:80]!r}{self._nearest(name[:80])}")
-            if len(body) > entry.capability.limits.max_request_bytes:
+            if count_request_bytes(name, len(body)) > entry.capability.limits.max_request_bytes:
                 asked = None
             elif asked is None:
                 asked = _decode_call(body)
         except (ValueError, RecursionError) as error:
             return _reply_error("INVALID_ARGUMENT", f"a capability call that is not JSON of the right shape: {error}")
         started_ns = time.monotonic_ns()
-        request_digest = hashlib.sha3_256(body if asked is None else _encode_sorted(asked)).hexdigest()
+        request_digest = digest_bytes(body) if asked is None else digest_json(asked)
         try:
+            if entry.capability.approval_policy != "none" and asked is not None:
+                self._require_approval(entry.capability, body)
             value, reply = self._answer(entry, asked, request_digest)
-            self._record(entry.capability, started_ns, request_digest, CallStatus.OK, None, digest(value))
+            self._record(entry.capability, started_ns, request_digest, CallStatus.OK, None, digest_json(value))
             return reply
         except Stop as stop:
             # The call was under way when the run ended: it may have had its effect.
@@ -237,15 +269,20 @@ class Calls:
             return
         entry = self._registry.entry(asked.name)
         capability = Capability(name=asked.name) if entry is None else entry.capability
-        request = body if len(body) > capability.limits.max_request_bytes else _encode_sorted(asked)
+        is_large = count_request_bytes(asked.name, len(body)) > capability.limits.max_request_bytes
         self._record(
             capability,
             time.monotonic_ns(),
-            hashlib.sha3_256(request).hexdigest(),
+            digest_bytes(body) if is_large else digest_json(asked),
             CallStatus.OK if failed is None else _CALL_STATUS.get(failed.code, CallStatus.ERROR),
             failed,
-            digest(answered.value) if failed is None else None,
+            digest_json(answered.value) if failed is None else None,
         )
+
+    def _require_approval(self, capability: Capability, body: bytes) -> None:
+        if body != self._approved:
+            raise Suspend(f"the call of {capability.name} needs an approval: a run that is recorded is resumed after it")
+        self._approved = None
 
     def _answer(self, entry: Entry, asked: ToolCallContext | None, request_digest: str) -> tuple[Any, bytes]:
         limits = entry.capability.limits
@@ -314,7 +351,9 @@ class Calls:
             job.end(None, error)
             raise ToolError("TOOL_ERROR", f"the capability cannot be run now: {_told(error)}") from None
         if not job.wait(timeout_ms):
-            raise ToolError("TIMEOUT_TOOL", f"the capability took longer than {timeout_ms} ms")
+            most_ms = entry.capability.limits.timeout_ms
+            waited = f", after {most_ms - timeout_ms} ms in which it waited for a place" if timeout_ms < most_ms else ""
+            raise ToolError("TIMEOUT_TOOL", f"the capability took longer than {timeout_ms} ms{waited}")
 
     def _record(
         self,
@@ -351,7 +390,7 @@ def check_answer(entry: Entry, value: Any) -> tuple[Any, bytes]:
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise _not_plain(entry, why_unencodable(error)) from None
     limit = entry.capability.limits.max_response_bytes
-    if len(reply) > limit:
+    if count_answer_bytes(reply) > limit:
         raise ToolError("TOOL_ERROR", f"the answer is larger than {limit} bytes")
     why = objection(value)
     if why is not None:

@@ -62,6 +62,10 @@ class Run:
     """The limit for which the guest was asked."""
     output_dropped_bytes = 0
     calls_started = 0
+    guest_bytes = 0
+    """Memory of the guest that this run was for, where it is gone by now."""
+    started_bytes = 0
+    """The most memory that programs which the run started had at one time."""
     around_waits: Callable[[], AbstractContextManager[object]] = nullcontext
     """Entered while the guest waits for time to pass or for an answer: such a guest is not counted as computing."""
     is_cancelled = False
@@ -112,10 +116,14 @@ class Run:
         finally:
             self._nested = None
             self.calls_started = run.calls_started
-            spent_ns = time.thread_time_ns() - run._cpu_started_ns
-            self._cpu_started_ns -= spent_ns
-            self._cpu_end_ns -= spent_ns
+            self.started_bytes = max(self.started_bytes, run.guest_bytes + run.started_bytes)
+            self.charge_cpu(time.thread_time_ns() - run._cpu_started_ns)
             self._due_ns = time.monotonic_ns()
+
+    def charge_cpu(self, spent_ns: int) -> None:
+        """For work that was done for the run on another thread."""
+        self._cpu_started_ns -= spent_ns
+        self._cpu_end_ns -= spent_ns
 
     def seconds_left(self) -> float:
         """Until the wall clock ends the run."""

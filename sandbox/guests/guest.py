@@ -16,6 +16,7 @@ INVARIANT: image + saved pages (`_pages`, or `_packed`) + journal = the memory a
 
 from __future__ import annotations
 
+import resource
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
@@ -43,9 +44,8 @@ MESSAGE_BYTES_MAX: Final = 64 << 20
 _SMALL_TURN_NS: Final = 2_000_000
 _JOURNAL_NS_MAX: Final = 25_000_000
 _JOURNAL_TURNS_MAX: Final = 256
-_MEASURE_OVER_NS: Final = 4_000_000
-_LOOK_OVER_NS: Final = 200_000
-"""To ask for the size of a memory takes a part of a microsecond; what grows it takes longer than this."""
+_MEASURE_OVER_FAULTS: Final = 16
+"""A page that is written for the first time costs its thread a page fault: after this number of them, pages are counted again."""
 _FIRST_TURN_BYTES_MAX: Final = 2 << 20
 """A first program that wrote more says nothing about what others will write."""
 _FULL_SHARE: Final = 0.75
@@ -135,9 +135,9 @@ class Guest:
         self._packed = state.pages if state is not None and isinstance(state.pages, PackedPages) else None
         """A snapshot's pages, in place of `_pages` until those are saved for the first time."""
         self.own_bytes = image.first_turn_bytes if state is None else len(self._packed or ()) * PAGE_BYTES
-        """Pages the guest has written, when last measured: at every turn of four milliseconds or more, or that made its memory
-        larger. At first those that it is known to need, or nothing, and then the first turn is measured too."""
-        self._measured_at_bytes = image.size_bytes if state is None else state.memory_bytes
+        """Pages the guest has written, but for a few (`_MEASURE_OVER_FAULTS`). At first those that it is known to need, or
+        nothing, and then the first turn is measured too. Memory of a guest never shrinks: this is its peak."""
+        self._faults = 0
         self._pages: dict[int, bytes] = {} if state is None or self._packed is not None else dict(state.pages)
         self._sums = Sums()
         self._saved_bytes = image.size_bytes if state is None else state.memory_bytes
@@ -234,13 +234,14 @@ class Guest:
         the files that are to be kept."""
         self.prepare()
         self._table.put_streams_back(self.vfs)
+        faults = _count_faults()
         try:
             self._take_turn(request, run, world, handler)
         except BaseException as error:
-            self._measure()
+            self.measure()
             self._lose(keeps_files=run.keeps and is_limit(error))
             raise
-        elapsed_ns, spent_ns = run.end()
+        _, spent_ns = run.end()
         self._before_last, self._before = self._before, None
         # What another go would cost is CPU time: on a busy machine a small turn is long, and no less small.
         if self._before_last is None and spent_ns < _SMALL_TURN_NS and world.is_noted and run.ended_by is None:
@@ -249,12 +250,9 @@ class Guest:
             self._due = self._journal_ns > _JOURNAL_NS_MAX or len(self._journal) >= _JOURNAL_TURNS_MAX
         else:
             self._unsaved = self._due = True
-        if (
-            elapsed_ns > _MEASURE_OVER_NS
-            or not self.own_bytes
-            or (elapsed_ns > _LOOK_OVER_NS and self._memory.size_bytes != self._measured_at_bytes)
-        ):
-            self._measure()
+        self._faults += _count_faults() - faults
+        if self._faults >= _MEASURE_OVER_FAULTS or not self.own_bytes:
+            self.measure()
             if not self.image.first_turn_bytes and self.own_bytes <= _FIRST_TURN_BYTES_MAX:
                 self.image.first_turn_bytes = self.own_bytes
                 self.image.first_turn_ranges = self._dirty.ranges()
@@ -268,9 +266,10 @@ class Guest:
                 self._save()
             self._due = False
 
-    def _measure(self) -> None:
+    def measure(self) -> int:
         self.own_bytes = self._dirty.count() * PAGE_BYTES
-        self._measured_at_bytes = self._memory.size_bytes
+        self._faults = 0
+        return self.own_bytes
 
     def undo(self, *, keeps_files: bool = False) -> None:
         """Take back the turn that has just ended."""
@@ -417,6 +416,10 @@ class Guest:
     def close(self) -> None:
         self._table.close_all(self.vfs)
         self._instance.close()
+
+
+def _count_faults() -> int:
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
 
 
 def is_limit(error: BaseException) -> bool:

@@ -73,6 +73,8 @@ class Tape:
         self.free_bytes = 0
         self.stopped: Stop | None = None
         self.pending: bytes | None = None
+        self.approved: bytes | None = None
+        """The body of the call that waited for an approval, and has it."""
         self.reported = b""
         self.output = (b"", b"")
         self._played = list(played)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.filesystem.paths import AnyPath
@@ -31,6 +31,20 @@ def _hold(verb: Callable[Concatenate[Vfs, P], T]) -> Callable[Concatenate[Files,
             return verb(vfs, *args, **kwargs)
 
     return held
+
+
+class Match(NamedTuple):
+    path: str
+    line_number: int
+    line: str
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 class Files:
@@ -62,6 +76,23 @@ class Files:
         """Everything below a directory as (path below it, stat), parents before children, links not followed."""
         with self._session.files_held() as vfs:
             return iter(list(vfs.walk(path)))
+
+    def grep(self, text: str, part: str = "") -> list[Match]:
+        """Lines of the files below /workspace that hold `text`, of those whose path holds `part`, sorted by path. Files that are
+        no UTF-8 text are not looked at."""
+        with self._session.files_held() as vfs:
+            names = sorted(name for name, found in vfs.walk() if found.kind == "file" and part in f"/{name}")
+            contents = [(f"/{name}", vfs.read_file(name)) for name in names]
+        return [
+            Match(path, number, line.decode())
+            for path, data in contents
+            if text.encode() in data and _is_text(data)
+            for number, line in enumerate(data.split(b"\n"), 1)
+            if text.encode() in line
+        ]
+
+    def __repr__(self) -> str:
+        return f"<Files of {self._session.id!r}: {self.used_entries} entries, {self.used_bytes} bytes>"
 
     stat = _hold(Vfs.stat)
     exists = _hold(Vfs.exists)

@@ -200,6 +200,7 @@ class Session:
         from sandbox.typescript.child_parsers import erase_bounded
 
         erased = erase_bounded(code, filename, run.check)
+        run.charge_cpu(erased.cpu_ns)
         errors = [d for d in erased.diagnostics if d.severity is Severity.ERROR]
         if errors:
             first = errors[0]
@@ -243,7 +244,8 @@ class Session:
     def _take_turn(
         self, request: RunRequest, guest: Guest, run: Run, tape: Tape | None, source: Source | None = None
     ) -> RunResult:
-        calls, name, tools = Calls(self.registry, run), guest.image.name, self.registry.names()
+        approved = None if tape is None else tape.approved
+        calls, name, tools = Calls(self.registry, run, approved), guest.image.name, self.registry.names()
         reported: list[bytes] = []
         files_bytes = self.vfs.used_bytes
         answer = self._answer_guest(calls, run, reported, lambda: self._nest(request, run, calls, tape))
@@ -278,7 +280,7 @@ class Session:
             # A guest that has no way back to its turn reports first and traps then.
             outcome = read_outcome(reported, calls.records) if reported else outcome
             end = _End(outcome.error or _describe_trap(trap), None, _lost(run, is_limit(trap)))
-        done = self._describe(guest, run, calls, outcome, found)
+        done = self._describe(guest, run, calls, outcome, found, self.vfs.used_bytes - files_bytes)
         if end.error is None:
             return done
         error = self._explain_end(request, run, end.error, end.became, len(calls.records))
@@ -337,7 +339,9 @@ class Session:
 
         return answer
 
-    def _describe(self, guest: Guest, run: Run, calls: Calls, outcome: Outcome, found: list[Diagnostic]) -> RunResult:
+    def _describe(
+        self, guest: Guest, run: Run, calls: Calls, outcome: Outcome, found: list[Diagnostic], written_bytes: int
+    ) -> RunResult:
         """The result of a run that did not fail."""
         return RunResult(
             status=RunStatus.OK,
@@ -347,7 +351,7 @@ class Session:
             external_calls=calls.records,
             metrics=Metrics(
                 duration_ms=run.elapsed_ns() // 1_000_000,
-                memory_peak_bytes=guest.own_bytes,
+                memory_peak_bytes=guest.own_bytes + run.started_bytes + max(0, written_bytes),
                 instructions=guest.fuel_used if self.metered else 0,
                 external_calls_count=len(calls.records),
                 cpu_ms=run.cpu_ns() // 1000 / 1000,

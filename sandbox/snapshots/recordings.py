@@ -203,6 +203,8 @@ def resume(
         raise RequestError("INVALID_ARGUMENT", "the run does not wait for anything")
     reply = _encode_reply(answer) if answer is not msgspec.UNSET else None
     tape = Tape(journal.answered(reply), message=journal.request, image=journal.image.hex())
+    if reply is None:
+        tape.approved = journal.pending[1:]
     return _play(recording, tape, recording.session(limits or journal.limits, registry), on_output)
 
 

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from sandbox.capabilities.registry import Capability, digest
+from sandbox.capabilities.registry import Capability, digest_json
 from sandbox.encoding import cbor
 from sandbox.encoding.compression import Frames, Unpacked, decompress
 from sandbox.encoding.sealing import LOCAL_TENANT, Keys, corrupt, open_seal, seal
@@ -347,7 +347,7 @@ def thaw(snapshot: Snapshot, *, files: VfsLimits | None = None, store: Images = 
 def capability_digests(registry: Iterable[Capability]) -> dict[str, str]:
     """What programs rely on, of each capability: its name, its schemas and what it does to the outside."""
     return {
-        one.name: digest({"input": one.input_schema, "output": one.output_schema, "side_effect": one.side_effect})
+        one.name: digest_json({"input": one.input_schema, "output": one.output_schema, "side_effect": one.side_effect})
         for one in registry
     }
 

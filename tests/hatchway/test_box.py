@@ -13,6 +13,7 @@ import pytest
 
 import hatchway
 from hatchway import AsyncSandbox, RequestError, RunStatus, Sandbox
+from sandbox.capabilities.registry import Registry
 
 
 def test_surface_of_the_design_page_works() -> None:
@@ -180,3 +181,87 @@ def test_a_recording_is_sealed_and_opened_with_the_users_own_keys(monkeypatch: p
         assert box.recording is not None
         opened = hatchway.Recording.open(box.recording.seal())
     assert opened.journal == box.recording.journal
+
+
+def test_limits_may_be_named_one_by_one_and_the_wire_needs_all() -> None:
+    limits = hatchway.SessionLimits(memory_mb=256)
+    assert (limits.memory_mb, limits.wall_ms, limits.max_external_calls) == (256, 5000, 32)
+    assert hatchway.SessionLimits() == hatchway.DEFAULT_LIMITS
+    with pytest.raises(msgspec.ValidationError, match="cpu_ms"):
+        msgspec.json.decode(b'{"memory_mb": 256}', type=hatchway.SessionLimits)
+    with pytest.raises(TypeError):
+        hatchway.SessionLimits(memory=1)  # type: ignore[call-arg]
+
+
+def test_a_sandbox_says_what_it_is() -> None:
+    with hatchway.Sandbox(session_id="s1", language="shell", tools={"f": lambda: 1}) as box:
+        assert repr(box) == "<Sandbox 's1' shell, 1 tools>" and repr(box.registry) == "<Registry f>"
+        assert box.registry.contains("f") and "g" not in box.registry
+        assert box.meta.snapshot_version > 1 and box.meta.id == "s1"
+        assert repr(box.files).startswith("<Files of 's1': ")
+
+
+def test_lines_of_files_are_found_by_a_text() -> None:
+    with hatchway.Sandbox() as box:
+        box.files.write_file("a/x.txt", b"one\ntwo words\n")
+        box.files.write_file("b.txt", "zwei two ü".encode())
+        box.files.write_file("c.bin", b"two \xff")
+        found = box.files.grep("two")
+        assert [tuple(one) for one in found] == [("/a/x.txt", 2, "two words"), ("/b.txt", 1, "zwei two ü")]
+        assert [one.path for one in box.files.grep("two", "b.")] == ["/b.txt"]
+
+
+def test_it_can_be_asked_whether_a_snapshot_would_be_taken() -> None:
+    with hatchway.Sandbox() as box:
+        blob = box.snapshot()
+    assert hatchway.Sandbox.can_restore(blob)
+    assert not hatchway.Sandbox.can_restore(blob[:-1]) and not hatchway.Sandbox.can_restore(blob, tenant="other")
+
+
+def declare_send(policy: Any, sent: list[str]) -> Registry:
+    registry = Registry()
+    registry.register(hatchway.Capability(name="send", approval_policy=policy), lambda text: sent.append(text) or len(sent))
+    return registry
+
+
+def test_a_call_that_needs_an_approval_waits_and_is_made_after_it() -> None:
+    sent: list[str] = []
+    program = "x = tools.send('a')\ny = tools.send('b')\n[x, y]"
+    with hatchway.Sandbox(record=True, tools=declare_send("manual", sent)) as box:
+        result = box.run(program)
+        assert result.status == "waiting_for_approval" and sent == [] and box.recording is not None
+        assert result.external_calls[0].status == "approval_pending"
+        tools = declare_send("manual", sent)
+        again, result = hatchway.Sandbox.resume(box.recording, tools=tools)
+        with again:
+            assert result.status == "waiting_for_approval" and sent == ["a"] and again.recording is not None
+            last, result = hatchway.Sandbox.resume(again.recording, tools=tools, answer=7)
+            with last:
+                assert result.result == [1, 7] and sent == ["a"]
+
+
+def test_a_call_that_a_policy_must_decide_about_is_refused_where_there_is_none() -> None:
+    with pytest.raises(hatchway.RequestError, match="there is none here"):
+        hatchway.Sandbox(tools=declare_send({"auto": {"rule": "r"}}, []))
+
+
+def test_the_memory_of_a_run_is_measured_with_files_and_programs_it_started() -> None:
+    with hatchway.Sandbox(limits={"memory_mb": 256, "wall_ms": 30_000, "cpu_ms": 30_000}) as box:
+        base = box.run("1").metrics.memory_peak_bytes
+        assert base < 8 << 20
+        held = box.run("x = b'x' * (30 << 20)").metrics.memory_peak_bytes
+        assert 30 << 20 <= held - base < 40 << 20
+        written = box.run("open('f', 'wb').write(b'y' * (10 << 20)) and None").metrics.memory_peak_bytes
+        assert written - held >= 10 << 20
+    with hatchway.Sandbox(limits={"memory_mb": 256, "wall_ms": 30_000, "cpu_ms": 30_000}, language="shell") as box:
+        assert box.run("python3 -c 'x = b\"x\" * (30 << 20)'").metrics.memory_peak_bytes >= 30 << 20
+
+
+def test_erasing_types_costs_cpu_time_of_the_run() -> None:
+    code = "".join(f"const v{n}: Map<string, number[]> = new Map<string, number[]>();\n" for n in range(4000))
+    with hatchway.Sandbox(language="typescript", limits={"cpu_ms": 60_000, "wall_ms": 60_000}) as box:
+        plain = box.run(
+            code.replace(": Map<string, number[]>", "").replace("Map<string, number[]>", "Map"), language="javascript"
+        )
+        typed = box.run(code)
+        assert typed.check().metrics.cpu_ms > 2 * plain.check().metrics.cpu_ms

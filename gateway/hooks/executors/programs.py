@@ -80,7 +80,7 @@ async def run_program(
         changes=list(changes),
         limits=_limits(kind, spec.timeout_ms, bool(spec.uses)),
     )
-    return _judge(await run(session_id, aside, spec.uses), spec.timeout_ms)
+    return _judge(await run(session_id, aside, spec.uses), spec.timeout_ms, is_bash=kind in ("bash", "shell"))
 
 
 @functools.lru_cache(maxsize=256)
@@ -103,13 +103,13 @@ def _measure(program: bytes) -> str:
     return hashlib.sha256(program).hexdigest()
 
 
-def _judge(outcome: AsideOutcome, timeout_ms: int) -> Ran:
+def _judge(outcome: AsideOutcome, timeout_ms: int, *, is_bash: bool) -> Ran:
     result = outcome.result
     if outcome.is_cut:
         output: HookOutput = overran()
     elif result.status in _LATE:
         output = timed_out(timeout_ms)
-    elif result.error is not None:
+    elif result.error is not None and not (is_bash and result.error.code == "SYNTAX_ERROR"):  # `bash -c` just ends with 2
         output = Error(result.error.message)
     else:
         output = parse(result.stdout, result.stderr, result.exit_code)

@@ -11,7 +11,7 @@ import pytest
 from gateway.capabilities.functions import FunctionSource
 from gateway.capabilities.invocation import ToolCall, make, prepare
 from gateway.capabilities.sources import Caller
-from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolCallContext, ToolError, digest
+from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolCallContext, ToolError, digest_json
 from sandbox.errors import RequestError, Suspend
 from tests.gateway.capabilities.service import ANN, Service
 
@@ -35,7 +35,7 @@ def test_call_is_found_checked_gated_and_made() -> None:
         assert await service.call("f", 1, gate=gate) == 2
         (call,) = seen
         assert (call.name, call.arguments, call.caller) == ("f", {"n": 1}, ANN)
-        assert call.request_digest == digest(ToolCallContext("f", [1], {}))
+        assert call.request_digest == digest_json(ToolCallContext("f", [1], {}))
 
     asyncio.run(main())
 

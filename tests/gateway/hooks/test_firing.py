@@ -216,3 +216,9 @@ def test_a_slow_hook_does_not_keep_a_quick_one_waiting(stage: Stage) -> None:
         return is_first
 
     assert stage.runner.run(both())
+
+
+def test_the_reason_of_a_rewrite_stays_in_its_outcome(stage: Stage) -> None:
+    hook = bash(answer(decision="mutate", patch={"arguments": {"rows": 1}}, reason="too many rows"))
+    fired = stage.fire("pre_tool_use", hook)
+    assert [(one.effect, one.reason) for one in fired.outcomes] == [("rewrote", "too many rows")] and fired.blocked is None

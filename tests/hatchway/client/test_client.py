@@ -200,3 +200,10 @@ def test_a_lowered_limit_is_told_to_both_clients(client: Client, gateway: Gatewa
         for result in (box.run("1", timeout_ms=60_000), asyncio.run(ask())):
             assert result.ok and [one.code for one in result.diagnostics] == ["LIMIT_LOWERED"]
             assert result.diagnostics[0].message.startswith("limits.wall_ms is 5000 for this run, not 60000: the ")
+
+
+def test_a_file_has_its_true_size_and_a_session_its_snapshot_version(client: Client) -> None:
+    with client.sandbox() as box:
+        box.files.write("b.bin", bytes([0, 255, 7, 9]))
+        assert [(one.size, one.size_bytes) for one in box.files.list()] == [(4, 8)]
+        assert client.do("get_session", session_id=box.id)["snapshot_version"] > 1

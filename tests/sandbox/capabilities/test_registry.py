@@ -13,7 +13,7 @@ import pytest
 
 import hatchway
 from hatchway import Capability, CapabilityLimits, RequestError, ToolError
-from sandbox.capabilities.registry import Registry, declaration_digest, digest, stand_in
+from sandbox.capabilities.registry import Registry, declaration_digest, digest_bytes, digest_json, stand_in
 from sandbox.errors import Suspend
 from sandbox.wire import RunResult
 from tests.conftest import NewBox
@@ -90,11 +90,11 @@ def test_record_has_the_digests_of_request_and_response(adder: hatchway.Sandbox)
     ],
 )
 def test_digest_is_sha3_256_of_compact_json_with_sorted_keys(value: Any, text: str) -> None:
-    assert digest(value) == sha3(text)
+    assert digest_json(value) == sha3(text)
 
 
 def test_hash_is_the_one_of_the_standard() -> None:
-    assert digest(None) == sha3("null")
+    assert digest_json(None) == sha3("null")
     assert sha3("") == "a7ffc6f8bf1ed76651c14756a061d662f580ff4de43b49fa82d80a4b80f8434a"
 
 
@@ -204,7 +204,7 @@ def test_started_calls_are_counted_and_one_too_many_ends_the_run(adder: hatchway
     assert within.ok and within.metrics.external_calls_count == most
     over = adder.run(f"for _ in range({most + 1}): add(1)", limits=limits)
     assert over.error is not None and over.error.code == "EXTERNAL_CALLS_EXCEEDED"
-    assert over.metrics.external_calls_count == most + 1 and len(over.external_calls) == most
+    assert over.metrics.external_calls_count == len(over.external_calls) == most
 
 
 def test_unknown_capability_is_told_with_the_nearest_name(adder: hatchway.Sandbox) -> None:
@@ -371,3 +371,23 @@ def test_stand_in_passes_everything_on(new_box: NewBox) -> None:
     box = new_box()
     box.registry.register(stand_in(real), lambda *a, **k: [list(a), k])
     assert box.run("f('x', idempotency_key='k')\nf('x', idempotency_key='k')").result == [["x"], {"idempotency_key": "k"}]
+
+
+def test_limits_of_bytes_count_arguments_and_answers_alone(new_box: NewBox) -> None:
+    box = new_box()
+    limits = CapabilityLimits(max_request_bytes=102, max_response_bytes=102)
+    box.registry.register(Capability(name="a_capability_with_a_long_name", limits=limits), lambda text: text)
+    program = "tools.a_capability_with_a_long_name('x' * {})"
+    assert box.run(program.format(100)).result == "x" * 100
+    assert record_of(box.run(program.format(101)))[1:] == ("error", "INVALID_ARGUMENT")
+
+
+def test_a_count_of_calls_is_the_count_of_records(new_box: NewBox) -> None:
+    box = new_box(tools={"f": lambda: 1})
+    result = box.run("tools.f()\ntry: tools.nothing()\nexcept Exception: pass\ntools.f()")
+    assert result.ok and result.metrics.external_calls_count == len(result.external_calls) == 2
+
+
+def test_digests_are_those_of_the_contract() -> None:
+    assert digest_json({"b": 1, "a": [True]}) == digest_bytes(b'{"a":[true],"b":1}')
+    assert digest_bytes(b"") == "a7ffc6f8bf1ed76651c14756a061d662f580ff4de43b49fa82d80a4b80f8434a"

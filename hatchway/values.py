@@ -1,0 +1,64 @@
+"""Values and secrets of a sandbox: small texts under keys, two namespaces with the same verbs, as a gateway's sessions have them.
+
+Rules: the host's alone: a program sees one only if a capability gives it. A listing never shows a value, nor does a `repr`. Forks
+get copies; snapshots hold none.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Final, NamedTuple
+
+from hatchway.arguments import check_kind
+from sandbox.errors import RequestError
+
+KEY_BYTES_MAX: Final = 255
+RESERVED: Final = "tool_approval/"
+
+
+class KeyInfo(NamedTuple):
+    """Times are in milliseconds since 1970."""
+
+    key: str
+    created_at: int
+    updated_at: int
+
+
+class Values:
+    def __init__(self) -> None:
+        self._entries: dict[str, tuple[str, KeyInfo]] = {}
+
+    def set(self, key: str, value: str) -> None:
+        check_kind("value", value, str)
+        now = time.time_ns() // 1_000_000
+        _, before = self._entries.get(_check_key(key), (None, None))
+        self._entries[key] = (value, KeyInfo(key, now if before is None else before.created_at, now))
+
+    def get(self, key: str) -> str | None:
+        value, _ = self._entries.get(key, (None, None))
+        return value
+
+    def delete(self, key: str) -> bool:
+        """Was there one?"""
+        return self._entries.pop(key, None) is not None
+
+    def list(self) -> list[KeyInfo]:
+        """Sorted by key."""
+        return [self._entries[key][1] for key in sorted(self._entries)]
+
+    def copy(self) -> Values:
+        other = Values()
+        other._entries = self._entries.copy()
+        return other
+
+    def __repr__(self) -> str:
+        return f"<Values {', '.join(sorted(self._entries)) or 'without keys'}>"
+
+
+def _check_key(key: str) -> str:
+    check_kind("key", key, str)
+    if not 1 <= len(key.encode("utf-8", "replace")) <= KEY_BYTES_MAX or "\0" in key:
+        raise RequestError("INVALID_ARGUMENT", f"a key has 1 to {KEY_BYTES_MAX} bytes and no NUL")
+    if key.startswith(RESERVED):
+        raise RequestError("INVALID_ARGUMENT", f"keys that begin with {RESERVED} are reserved")
+    return key
