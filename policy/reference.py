@@ -32,7 +32,7 @@ def page() -> str:
         _table(
             "Limits",
             "limit | type | in a decision | meaning",
-            ((f"`{name}`", one.kind, f"`{one.wire}`", one.doc) for name, one in SETTINGS.items()),
+            ((f"`{name}`", setting.kind, f"`{setting.wire}`", setting.doc) for name, setting in SETTINGS.items()),
         ),
         _lists(),
         _table("Errors", "code | name | what | why", _list_checks("error")),

@@ -48,14 +48,7 @@ def read_values(policy: ir.Policy, event: str, attributes: Mapping[str, object])
 
 
 def holds(expr: ir.Expr, values: Mapping[str, object]) -> bool:
-    if isinstance(expr, ir.All):
-        return all(holds_part(item, values) for item in expr.items)
-    return holds_part(expr, values)
-
-
-def holds_part(expr: ir.Expr, values: Mapping[str, object]) -> bool:
-    """One conjunct, whatever its depth."""
-    return ir.fold(expr, lambda lit: lit_holds(lit, values), all, any)
+    return all(ir.fold(part, lambda lit: lit_holds(lit, values), all, any) for part in ir.conjuncts(expr))
 
 
 def lit_holds(lit: ir.Lit, values: Mapping[str, object]) -> bool:

@@ -89,10 +89,7 @@ class Unit:
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """`units` in reading order: what is imported comes before what imports it; the main file is last. `library` is where they,
-    and the programs of their hooks, come from.
-
-    Without `typed`, the catalog is not the one the policy names, which could not be read.
-    """
+    and the programs of their hooks, come from. Without `typed`, the catalog named by the policy could not be read."""
 
     units: tuple[Unit, ...]
     catalog: Catalog

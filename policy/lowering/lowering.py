@@ -14,14 +14,14 @@ from policy.lowering.conditions import Conditions
 from policy.lowering.declared_tests import lower_test
 from policy.lowering.loading import Loaded, Unit
 from policy.lowering.program import Part, Program
-from policy.lowering.vocabulary import SetEntry, Targets, names_of, target_text
+from policy.lowering.vocabulary import SetEntry, Targets, list_names, write_target
 from policy.model import ir
 from policy.model.catalog import Field
 from policy.model.kinds import KINDS
 from policy.model.settings import APPROVAL_MS, EXECUTORS, HOOK_TIMEOUT_MS, ON_ERROR, RATE_SCOPES, SETTINGS
 from policy.syntax import tree as s
 from policy.text.diagnostics import Findings
-from policy.text.literals import INT_MAX, RATE_UNITS_S, duration_ms, host_fault, is_path, quantity
+from policy.text.literals import INT_MAX, RATE_UNITS_S, duration_ms, host_fault, is_path, parse_quantity
 from policy.text.sources import Span
 from policy.text.spelling import skeleton
 
@@ -82,7 +82,7 @@ class _Lowering:
         return self.program
 
     def _version(self, header: s.Header) -> int:
-        version = quantity(header.version)[0]
+        version = parse_quantity(header.version)[0]
         if not 0 <= version <= _MAX_VERSION:
             self.words.source = self.loaded.main.source
             self.error("HP032", f"a version lies in 0..{_MAX_VERSION:_}", header.version)
@@ -165,13 +165,13 @@ class _Lowering:
             self.error(
                 "HP043", "an allow must name its capabilities", item.target.effects[0].token, "name them, or use `ask` or `deny`"
             )
-        key = self._id(f"{verdict}:{target_text(item.target)}")
+        key = self._id(f"{verdict}:{write_target(item.target)}")
         before = self.words.faults
         guard = self._guard(key, outer or [], item.when, targets) if targets else ir.FALSE
         clauses = self._clauses(item, targets, key)
         self.program.spans[key] = self.words.locate_statement(item.target, item.effect)
         if self.words.faults == before and targets and not self.doubtful:
-            self.rules.append(ir.Rule(key, verdict, names_of(targets), guard, **clauses))  # type: ignore[arg-type]
+            self.rules.append(ir.Rule(key, verdict, list_names(targets), guard, **clauses))  # type: ignore[arg-type]
 
     def _clauses(self, item: s.Rule, targets: Targets, key: str) -> dict[str, Any]:
         """What a rule's clauses say, by the names of `ir.Rule`."""
@@ -199,7 +199,7 @@ class _Lowering:
         return found
 
     def _rate(self, clause: s.Rate) -> ir.Rate | None:
-        count, unit = quantity(clause.rate)
+        count, unit = parse_quantity(clause.rate)
         if str(clause.per) not in RATE_SCOPES:
             self.words.unknown_word(clause.per, RATE_SCOPES, "a rate is counted per")
         if count < 1:
@@ -219,7 +219,7 @@ class _Lowering:
 
     def _limit(self, item: s.Limit, outer: list[Part] | None = None) -> None:
         targets = self.words.target(item.target)
-        key = self._id(f"limit:{target_text(item.target)}")
+        key = self._id(f"limit:{write_target(item.target)}")
         before = self.words.faults
         guard = self._guard(key, outer or [], item.when, targets) if targets else ir.FALSE
         settings: dict[str, int] = {}
@@ -242,7 +242,7 @@ class _Lowering:
             settings[known.wire] = number
         self.program.spans[key] = self.words.locate_statement(item.target, item.settings[0][0])
         if self.words.faults == before and targets and not self.doubtful:
-            self.limits.append(ir.Limit(key, names_of(targets), guard, tuple(sorted(settings.items()))))
+            self.limits.append(ir.Limit(key, list_names(targets), guard, tuple(sorted(settings.items()))))
 
     def _hook(self, item: s.Hook, outer: list[Part] | None = None) -> None:
         before = self.words.faults
@@ -281,7 +281,7 @@ class _Lowering:
         if self.words.faults == before and (targets or item.target is None) and not self.doubtful:
             phase = cast(ir.Phase, str(item.phase))
             call = (str(item.name), phase, executor, program, timeout, on_error, uses, sha256)
-            self.hooks.append(ir.Hook(*call, capabilities=names_of(targets), guard=guard))
+            self.hooks.append(ir.Hook(*call, capabilities=list_names(targets), guard=guard))
 
     def _timeout(self, item: s.Hook) -> int:
         if item.timeout is None:
@@ -308,9 +308,9 @@ class _Lowering:
         parts = self.words.conjuncts(item.when, targets) if targets else []
         self.program.spans[key] = self.words.locate_statement(item.target, None)
         if self.words.faults == before and targets:
-            self.claims.append(ir.Claim(key, names_of(targets), ir.conj(part for part, _ in parts)))
+            self.claims.append(ir.Claim(key, list_names(targets), ir.conj(part for part, _ in parts)))
             condition = f" when {self.words.locate(item.when).text()}" if item.when is not None else ""
-            self.program.claim_texts[key] = " ".join(f"no {target_text(item.target)}{condition}".split())
+            self.program.claim_texts[key] = " ".join(f"no {write_target(item.target)}{condition}".split())
 
     def _id(self, stem: str) -> str:
         stem = self.prefix + stem

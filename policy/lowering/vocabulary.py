@@ -51,10 +51,7 @@ class LetEntry:
 
 @dataclass(slots=True)
 class Vocabulary:
-    """What is defined so far, and how its values are read.
-
-    `about` are the capabilities of the rule being read; without `typed` the catalog is not the policy's own.
-    """
+    """`about` are the capabilities of the rule being read; without `typed` the catalog is not the policy's own."""
 
     catalog: Catalog
     findings: Findings
@@ -148,7 +145,7 @@ class Vocabulary:
                 families = sorted({name.rsplit(".", 1)[0] for name in self.catalog.capabilities if "." in name})
                 hint = self.findings.guess(token, families, after=".*")
                 self.error("HP020", f"no capability begins with `{token}.`", token, hint)
-        return self._targets.setdefault(names_of(found), tuple(found))
+        return self._targets.setdefault(list_names(found), tuple(found))
 
     def _by_effects(self, target: s.Target) -> list[Capability]:
         for value in target.effects:
@@ -175,11 +172,11 @@ class Vocabulary:
         return Span(self.source, start, max(start, end))
 
 
-def names_of(targets: Iterable[Capability]) -> tuple[str, ...]:
+def list_names(targets: Iterable[Capability]) -> tuple[str, ...]:
     return tuple(target.name for target in targets)
 
 
-def target_text(target: s.Target) -> str:
+def write_target(target: s.Target) -> str:
     if target.kind == "capability":
         return str(target.token)
     if target.kind == "family":

@@ -31,10 +31,8 @@ _UNNAMEABLE = ("allow", "ask", "deny", "any")
 
 
 class Capability(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing a guest may ask for. `needs` are limits a permission must come with; `egress` the hosts it talks to.
-
-    `left_out` are arguments no condition can be about, each with the reason; they are no part of the digest.
-    """
+    """One thing a guest may ask for. `needs` are limits a permission must come with; `egress` the hosts it talks to; `left_out`
+    arguments no condition can be about, each with the reason, and no part of the digest."""
 
     name: str
     effects: tuple[str, ...] = ()

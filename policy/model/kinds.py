@@ -31,7 +31,7 @@ from policy.text.literals import (
     is_host,
     is_path,
     normalise_host,
-    quantity,
+    parse_quantity,
     read_quantity,
 )
 
@@ -82,7 +82,7 @@ class Kind:
 
     def parse(self, token: str) -> int:
         """The number that a literal of this kind stands for. The grammar guarantees the form."""
-        number, unit = quantity(token)
+        number, unit = parse_quantity(token)
         return number * self.units.get(unit, 1)
 
     def read(self, text: str) -> Scalar | None:

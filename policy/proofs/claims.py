@@ -159,10 +159,10 @@ def check_secrets(program: Program, findings: Findings) -> None:
     policy, catalog = program.ir, program.catalog
     may_use, may_connect = find_permitted(policy, "secret.use"), find_permitted(policy, "net.connect")
     fields = {**find_fields(catalog, "secret.use", [may_use]), **find_fields(catalog, "net.connect", [may_connect])}
-    for capability in ("secret.use", "net.connect"):
-        fields.update(catalog.capabilities[capability].fields)
+    for name in ("secret.use", "net.connect"):
+        fields.update(catalog.capabilities[name].fields)
     # Guest code, which comes last, reaches whatever net.connect permits to the same caller.
-    callers = [(one.name, one) for one in catalog.capabilities.values()]
+    callers = [(capability.name, capability) for capability in catalog.capabilities.values()]
     for secret, hosts in catalog.secrets.items():
         for name, caller in (*callers, ("run", None)):
             used = ir.conj((may_use, ir.Lit("name", "in", (secret,)), ir.Lit("caller", "in", (name,))))

@@ -37,7 +37,7 @@ ondigitalocean.app readthedocs.io myshopify.com wordpress.com translate.goog duc
 _PUBLIC_SUFFIXES = frozenset(_SUFFIXES.split())
 
 
-def quantity(text: str) -> tuple[int, str]:
+def parse_quantity(text: str) -> tuple[int, str]:
     """`4_000MiB` → (4000, 'MiB'). The grammar guarantees the form."""
     match = _QUANTITY.match(text)
     assert match is not None
@@ -57,7 +57,7 @@ def read_quantity(text: str, units: Mapping[str, int]) -> int | None:
 
 
 def duration_ms(text: str) -> int:
-    number, unit = quantity(text)
+    number, unit = parse_quantity(text)
     return number * DURATION_UNITS_MS[unit]
 
 

@@ -7,7 +7,6 @@ rename, which must be right everywhere, wants a text that can be read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from lark import Token
@@ -179,10 +178,9 @@ def complete(text: str, offset: int, catalog: Catalog) -> list[Suggestion]:
         return [Suggestion(word, "value", doc) for word, doc in EXECUTORS.items()]
     if _in_braces_after(words, "effects"):
         return [Suggestion(effect, "value", "effect") for effect in EFFECTS]
-    if last in ("allow", "ask", "deny", "limit", "no", "before", "after") or _in_braces_after(words, "uses"):
-        return [Suggestion(c.name, "capability", c.doc) for c in _sort_capabilities(catalog)]
-    if words[0] == "test" and last in ("}", "allow", "ask", "deny", "auto"):
-        return [Suggestion(c.name, "capability", c.doc) for c in _sort_capabilities(catalog)]
+    in_test = words[0] == "test" and last in ("}", "auto")
+    if in_test or last in ("allow", "ask", "deny", "limit", "no", "before", "after") or _in_braces_after(words, "uses"):
+        return [Suggestion(c.name, "capability", c.doc) for _, c in sorted(catalog.capabilities.items())]
     capability = _find_capability(text, start, catalog)
     values = _values(words, capability, catalog, text)
     if values is not None:
@@ -230,11 +228,9 @@ def _statement_words(text: str, offset: int) -> list[str]:
 
 def _find_capability(text: str, offset: int, catalog: Catalog) -> Capability | None:
     """The capability the statement around an offset is about; in a test, the one of the request being written."""
-    names = [word for word in _statement_words(text, offset) if word in catalog.capabilities]
-    if not names:
-        return None
     words = _statement_words(text, offset)
-    return catalog.capabilities[names[-1] if words[0] == "test" else names[0]]
+    names = [word for word in words if word in catalog.capabilities]
+    return catalog.capabilities[names[-1] if words[0] == "test" else names[0]] if names else None
 
 
 def _in_braces_after(words: list[str], opener: str) -> bool:
@@ -242,7 +238,3 @@ def _in_braces_after(words: list[str], opener: str) -> bool:
         return False
     last_open = len(words) - 1 - words[::-1].index("{")
     return last_open > 0 and words[last_open - 1] == opener and "}" not in words[last_open:]
-
-
-def _sort_capabilities(catalog: Catalog) -> Iterable[Capability]:
-    return sorted(catalog.capabilities.values(), key=lambda capability: capability.name)

@@ -28,14 +28,14 @@ def objection(value: Any) -> str | None:
     for item in pending:
         kind = type(item)
         if kind is dict:
-            for key, one in item.items():
+            for key, part in item.items():
                 if type(key) is not str and not isinstance(key, str):
                     return f"a key must be text, not {type(key).__name__}"
-                if type(one) not in _LEAVES:
-                    pending.append(one)
+                if type(part) not in _LEAVES:
+                    pending.append(part)
         elif kind is list or kind is tuple:
             if len(item) < _LONG or not _is_flat(item):
-                pending += [one for one in item if type(one) not in _LEAVES]
+                pending += [part for part in item if type(part) not in _LEAVES]
         elif kind is float:
             if not _is_finite(item):
                 return f"{item} is not a number that JSON has"

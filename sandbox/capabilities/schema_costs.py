@@ -16,10 +16,14 @@ from urllib.parse import unquote
 
 PATHS_MAX = 20_000
 NODES_MAX = 20_000
-_SAME_PLACE_LISTS = ("anyOf", "oneOf", "allOf")
-_SAME_PLACE = ("if", "then", "else", "not")
-_BELOW = ("additionalProperties", "items", "additionalItems")
-_BELOW_EACH = ("contains", "unevaluatedItems", "unevaluatedProperties", "propertyNames")
+_REFERENCES = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
+_BY_NAME = frozenset(("dependentSchemas", "dependencies", "patternProperties", "properties"))
+_DISTINCT = frozenset(("properties", "prefixItems", "items", "additionalProperties", "additionalItems"))
+"""Their parts are for different places of the value."""
+_SHARED = frozenset((
+    "anyOf", "oneOf", "allOf", "if", "then", "else", "not", "contains", "unevaluatedItems", "unevaluatedProperties",
+    "propertyNames", "dependentSchemas", "dependencies", "patternProperties",
+))  # fmt: skip
 
 Edge = tuple[int, bool]
 """To which node, and whether another edge may lead to the same place of the value."""
@@ -60,24 +64,13 @@ class _Graph:
         return number
 
     def _targets(self, schema: dict[str, Any]) -> Iterator[tuple[Any, bool]]:
-        for key in ("$ref", "$dynamicRef", "$recursiveRef"):
-            if key in schema:
-                yield self._resolve(schema[key]), True
-        for key in _SAME_PLACE_LISTS:
-            for one in schema[key] if isinstance(schema.get(key), list) else ():
-                yield one, True
-        for key in (*_SAME_PLACE, *_BELOW_EACH):
-            yield schema.get(key), True
-        for key in ("dependentSchemas", "dependencies", "patternProperties"):
-            for one in schema[key].values() if isinstance(schema.get(key), dict) else ():
-                yield one, True
-        for one in schema["properties"].values() if isinstance(schema.get("properties"), dict) else ():
-            yield one, False
-        for key in ("prefixItems", "items"):
-            for one in schema[key] if isinstance(schema.get(key), list) else ():
-                yield one, False
-        for key in _BELOW:
-            yield schema.get(key), False
+        for key, value in schema.items():
+            if key in _REFERENCES:
+                yield self._resolve(value), True
+            elif key in _SHARED or key in _DISTINCT:
+                by_name = key in _BY_NAME and isinstance(value, dict)
+                parts = value.values() if by_name else value if isinstance(value, list) else (value,)
+                yield from ((part, key in _SHARED) for part in parts)
 
     def _resolve(self, reference: Any) -> Any:
         if not isinstance(reference, str):

@@ -119,21 +119,20 @@ def derive_schemas(function: Callable[..., Any]) -> tuple[dict[str, Any], dict[s
     except (TypeError, ValueError, NameError, AttributeError):
         return {"type": "array"}, {}
     output = _derive_schema(hints["return"]) if "return" in hints else {}
-    if any(one.kind in (one.VAR_POSITIONAL, one.POSITIONAL_ONLY) for one in parameters):
+    if any(parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY) for parameter in parameters):
         return {"type": "array"}, output
     properties: dict[str, Any] = {}
     definitions: dict[str, Any] = {}
-    for one in parameters:
-        if one.kind is not one.VAR_KEYWORD:
-            described = _derive_schema(hints[one.name]) if one.name in hints else {}
-            definitions.update(described.pop("$defs", {}))
-            properties[one.name] = described
-    named = [one for one in parameters if one.kind is not one.VAR_KEYWORD]
+    named = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
+    for parameter in named:
+        described = _derive_schema(hints[parameter.name]) if parameter.name in hints else {}
+        definitions.update(described.pop("$defs", {}))
+        properties[parameter.name] = described
     schema: dict[str, Any] = {
         "type": "object",
         "properties": properties,
-        "required": [one.name for one in named if one.default is one.empty],
-        "additionalProperties": any(one.kind is one.VAR_KEYWORD for one in parameters),
+        "required": [parameter.name for parameter in named if parameter.default is parameter.empty],
+        "additionalProperties": len(named) < len(parameters),
     }
     return ({**schema, "$defs": definitions} if definitions else schema), output
 

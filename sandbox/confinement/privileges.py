@@ -27,7 +27,7 @@ def check(done: int) -> int:
 
 def call(number: int, *arguments: object) -> int:
     """A system call by its number."""
-    passed = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
+    passed = [ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in arguments]
     return check(int(libc.syscall(ctypes.c_long(number), *passed)))
 
 

@@ -116,6 +116,14 @@ class Cache:
         self._seal(name, digest)
         return path
 
+    def build(self, name: str, make: Callable[[], Callable[[Path], object]]) -> Path:
+        """The file. If there is none, one process has it written by what `make` gives; the others wait, then look again."""
+        found = self.find(name)
+        if found is None:
+            with self.building(name):
+                found = self.find(name) or self.store(name, make())
+        return found
+
     def discard(self, name: str) -> None:
         """Delete a file, its seal first: a file without one is never used."""
         for path in (self.directory / f"{name}.seal", self.directory / name, self.directory / f"{name}.lock"):
@@ -132,7 +140,7 @@ class Cache:
 
     @contextlib.contextmanager
     def building(self, name: str) -> Iterator[None]:
-        """Held by the one process that builds `name`; the others wait, then look again."""
+        """Held by the one process that builds `name`."""
         descriptor = os.open(self.directory / f"{name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import functools
 import mmap
 import os
 import struct
@@ -108,10 +109,8 @@ class GuestMemory:
         return self._instance.memory_bytes
 
     def copy_pages(self, ranges: Iterable[tuple[int, int]], pages: dict[int, bytes]) -> list[int]:
-        """Copy runs of pages, as (first, end), into `pages`; the numbers of those that differ from what was there.
-
-        Half of what a small turn writes to is as it was in the end: counts of references, mostly.
-        """
+        """Copy runs of pages, as (first, end), into `pages`; the numbers of those that differ from what was there: half of what a
+        small turn writes to is as it was in the end, counts of references mostly."""
         self._refresh()
         view = self._view
         changed: list[int] = []
@@ -299,11 +298,8 @@ class Kernel:
         return True
 
     def scan(self, address: int, length: int, *, since_last: bool = False, protect: bool = False) -> Iterator[tuple[int, int]]:
-        """Runs of written pages as (first, end), counted from `address`.
-
-        In a tracked range, `protect` makes the pages found count as unwritten from now on, and `since_last` finds only those
-        written since.
-        """
+        """Runs of written pages as (first, end), counted from `address`. In a tracked range, `protect` makes the pages found
+        count as unwritten from now on, and `since_last` finds only those written since."""
         assert self.pagemap is not None
         regions = bytearray(_REGION.size * _REGIONS)
         buffer = (ctypes.c_char * len(regions)).from_buffer(regions)
@@ -326,31 +322,18 @@ class Kernel:
             start = _SCAN_ARGUMENTS.unpack(arguments)[4]
 
 
-_kernel: Kernel | None = None
-
-
-def _forget_kernel() -> None:
-    """In a forked child: the parent's descriptors describe the parent's memory."""
-    global _kernel
-    _kernel = None
-
-
-os.register_at_fork(after_in_child=_forget_kernel)
-
-
+@functools.cache
 def kernel() -> Kernel:
-    global _kernel
-    if _kernel is None:
-        _kernel = Kernel()
-    return _kernel
+    return Kernel()
+
+
+os.register_at_fork(after_in_child=kernel.cache_clear)  # the parent's descriptors describe the parent's memory
 
 
 class DirtyPages:
-    """The pages of one guest that differ from its image.
-
-    `update(pages)` brings a page-number -> bytes mapping up to date with memory, and tells which pages have changed. INVARIANT:
-    afterwards, image + `pages` is exactly the memory; pages that have not changed are the same objects as before.
-    """
+    """The pages of one guest that differ from its image. `update(pages)` brings a page-number -> bytes mapping up to date with
+    memory, and tells which pages have changed. INVARIANT: afterwards, image + `pages` is exactly the memory; pages that have not
+    changed are the same objects as before."""
 
     def __init__(
         self, memory: GuestMemory, read_image: Callable[[int, int], bytes], image_bytes: int, finder: Kernel | None = None

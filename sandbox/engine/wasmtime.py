@@ -227,11 +227,8 @@ Functions = Sequence[Callable[..., int | None]] | Mapping[int, Callable[..., int
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """What one instance's host functions need: Python functions in table order, and what to do at an epoch tick.
-
-    `interrupt` is asked at every tick at which the guest computes; it returns an exception to stop the guest with, or None.
-    `raised` carries an exception out through the guest's frames.
-    """
+    """What one instance's host functions need: Python functions in table order. `interrupt` is asked at every tick at which the
+    guest computes; it returns an exception to stop the guest with, or None. `raised` carries one out through its frames."""
 
     functions: Functions
     interrupt: Callable[[], BaseException | None]
@@ -247,10 +244,8 @@ def _fail(error: BaseException) -> int:
 
 
 def _trampoline(index: int, parameters: str, results: str) -> Any:
-    """A C callback for the host function at `index`: reads the raw 16-byte slots, calls, stores the result.
-
-    Built as text once per import, because a loop over the slots at every host call costs as much as the call itself.
-    """
+    """A C callback for the host function at `index`: reads the raw 16-byte slots, calls, stores the result. Built as text once
+    per import, because a loop over the slots at every host call costs as much as the call itself."""
     reads = []
     for slot, kind in enumerate(parameters):
         low = slot * 4

@@ -283,43 +283,33 @@ class Images:
     def _load(self, name: str, metered: bool, progress: Progress) -> Image:
         source = source_of(name)
         code_name, memory_name = self.names(source, metered)
-        code = self.cache.find(code_name) or self._compile(source, code_name, metered, progress)
+        code = self.cache.build(code_name, lambda: self._compile(source, metered, progress))
         prepared = Prepared(self.engine(metered).load(code), IMPORTS)
         readahead.advise(code)
-        memory = self.cache.find(memory_name) or self._freeze(source, memory_name, prepared, progress)
+        memory = self.cache.build(memory_name, lambda: self._freeze(source, prepared, progress))
         return Image(source, prepared, memory, self.cache.digest(memory_name))
 
-    def _compile(self, source: Source, name: str, metered: bool, progress: Progress) -> Path:
-        with self.cache.building(name):
-            found = self.cache.find(name)
-            if found is not None:
-                return found
-            check_pins(source)
-            wasm = source.wasm.read_bytes()
-            finished = threading.Event()
-            watcher = threading.Thread(target=_estimate, args=(source.name, len(wasm), finished, progress), daemon=True)
-            watcher.start()
-            try:
-                code = self.engine(metered).compile(wasm)
-            finally:
-                finished.set()
-                watcher.join()
-            stored = self.cache.store(name, lambda path: path.write_bytes(code))
-            progress(f"compiling {source.name}", 1.0)
-            return stored
+    def _compile(self, source: Source, metered: bool, progress: Progress) -> Callable[[Path], object]:
+        check_pins(source)
+        wasm = source.wasm.read_bytes()
+        finished = threading.Event()
+        watcher = threading.Thread(target=_estimate, args=(source.name, len(wasm), finished, progress), daemon=True)
+        watcher.start()
+        try:
+            code = self.engine(metered).compile(wasm)
+        finally:
+            finished.set()
+            watcher.join()
+        progress(f"compiling {source.name}", 1.0)
+        return lambda path: path.write_bytes(code)
 
-    def _freeze(self, source: Source, name: str, prepared: Prepared, progress: Progress) -> Path:
-        with self.cache.building(name):
-            found = self.cache.find(name)
-            if found is not None:
-                return found
-            progress(f"starting {source.name}", 0.0)
-            check_pins(source)
-            with sheltered(lambda: None):
-                memory = _start(source, prepared, self.files())
-            stored = self.cache.store(name, lambda path: _write_sparse(path, memory))
-            progress(f"starting {source.name}", 1.0)
-            return stored
+    def _freeze(self, source: Source, prepared: Prepared, progress: Progress) -> Callable[[Path], object]:
+        progress(f"starting {source.name}", 0.0)
+        check_pins(source)
+        with sheltered(lambda: None):
+            memory = _start(source, prepared, self.files())
+        progress(f"starting {source.name}", 1.0)
+        return lambda path: _write_sparse(path, memory)
 
 
 def _start(source: Source, prepared: Prepared, files: Checkpoint) -> GuestMemory:

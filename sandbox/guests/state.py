@@ -50,11 +50,9 @@ _SIZES: Final = [mask.bit_count() * BLOCK_BYTES for mask in range(256)]
 
 @dataclass(eq=False)
 class PackedPages(Mapping[int, bytes]):
-    """Pages as a snapshot has them: of each the blocks that differ from the image, one after the other in what `data` gives.
-
-    A page is put together when it is asked for. A new guest, whose memory is the image, does not ask: it takes `spans` of the
-    data straight to their places. `masks` has for each page the blocks that are there; those of mask 0 are the `whole_pages`.
-    """
+    """Pages as a snapshot has them: of each the blocks that differ from the image, one after the other in `data`. A page is put
+    together when it is asked for. A new guest, whose memory is the image, does not ask: it takes `spans` of the data straight to
+    their places. `masks` has for each page the blocks that are there; those of mask 0 are the `whole_pages`."""
 
     _numbers: Sequence[int]
     _masks: bytes
@@ -125,9 +123,7 @@ class PackedPages(Mapping[int, bytes]):
 
 class Sums:
     """What saving found out about pages, by their number: digests, and masks of the blocks that differ from the root image.
-
-    INVARIANT: an entry is about the very object it holds, never about another page of that number; so any states may share one.
-    """
+    INVARIANT: an entry is about the very object it holds, never about another page of that number; so states may share one."""
 
     __slots__ = ("digests", "masks")
 
@@ -143,10 +139,8 @@ class Sums:
 
 
 class FrozenImage(Image):
-    """An image with a warmed-up session in it: the memory of a state, in a file of its own that forks map.
-
-    `changed` are the pages in which it differs from `root`, the image it grew from.
-    """
+    """An image with a warmed-up session in it: the memory of a state, in a file of its own that forks map. `changed` are the
+    pages in which it differs from `root`, the image it grew from."""
 
     def __init__(self, root: Image, descriptor: int, changed: frozenset[int], free_bytes: int) -> None:
         self.name = root.name

@@ -93,7 +93,7 @@ class Tape:
                 "SNAPSHOT_VERSION_MISMATCH", f"the run was recorded with another build of the {guest.image.name} guest"
             )
         self.image, self.free_bytes = guest.image.memory_digest, guest.free_bytes
-        clock, vfs.clock = vfs.clock, self._files_clock
+        clock, vfs.clock = vfs.clock, lambda: self.read_clock(FILES, time.time_ns)
         try:
             yield
         finally:
@@ -139,8 +139,8 @@ class Tape:
 
         return taped
 
-    def _files_clock(self) -> int:
-        now = self.answer(FILES, time.time_ns)
+    def read_clock(self, kind: int, ask: Callable[[], int]) -> int:
+        now = self.answer(kind, ask)
         assert isinstance(now, int)
         return now
 
@@ -191,8 +191,8 @@ class Tape:
     def _imagine(self, kind: int, ask: Callable[[], int | bytes], asked: bytes, length: int) -> int | bytes:
         """An answer after a changed one: of the recorded answers left, the first that was given to the same question."""
         for number, (recorded, value, question) in enumerate(self._played[len(self.events) :], len(self.events)):
-            fits = recorded == kind and question == asked and (kind != RANDOM or len(_bytes(value)) == length)
-            if fits:
+            fits = kind != RANDOM or (isinstance(value, bytes) and len(value) == length)
+            if recorded == kind and question == asked and fits:
                 self._played[number] = (-1, 0, b"")
                 return value
         if kind == MESSAGE:
@@ -200,7 +200,7 @@ class Tape:
         if kind == RANDOM:
             self._random += 1
             return hashlib.shake_256(f"what if {self._random}".encode()).digest(length)
-        last = next((value for one, value, _ in reversed(self.events) if one == kind), 0)
+        last = next((value for recorded, value, _ in reversed(self.events) if recorded == kind), 0)
         assert isinstance(last, int)
         return last + _STEP_NS
 
@@ -213,10 +213,6 @@ class Tape:
         """A strict playback has used every entry."""
         if self._strict and self.is_playing:
             raise Divergence(len(self.events), f"it ended without asking for {KINDS[self._played[len(self.events)][0]]}")
-
-
-def _bytes(value: int | bytes) -> bytes:
-    return value if isinstance(value, bytes) else b""
 
 
 def _shown(asked: bytes) -> str:
@@ -232,9 +228,7 @@ class TapedWorld(World):
         self._tape = tape
 
     def _ask(self, kind: int, ask: Callable[[], int]) -> int:
-        answer = self._tape.answer(kind, ask)
-        assert isinstance(answer, int)
-        return self._note(answer)
+        return self._note(self._tape.read_clock(kind, ask))
 
     def now_realtime_ns(self) -> int:
         return self._ask(REALTIME, time.time_ns)

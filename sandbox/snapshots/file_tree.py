@@ -129,7 +129,7 @@ def name_nodes(tree: TreeRecord) -> dict[str, NodeRecord]:
     return nodes
 
 
-def blocks_of_files(files: Checkpoint, standard: Checkpoint) -> Iterator[bytes | bytearray]:
+def list_blocks(files: Checkpoint, standard: Checkpoint) -> Iterator[bytes | bytearray]:
     """The chunks that `write_tree` hands to `keep`, in the same order."""
     for _, node in _list_changed(files, standard):
         if isinstance(node, File):
@@ -153,8 +153,7 @@ def chunk_sizes(record: FileRecord) -> list[int]:
 
 def check_quotas(tree: TreeRecord, limits: VfsLimits) -> None:
     """Refuse a tree that the receiver has no room for, before a byte of its files is allocated."""
-    files = [record for record in tree.nodes if isinstance(record, FileRecord)]
-    total = 0
+    total, largest = 0, 0
     for record in tree.nodes:
         if not (0 < record.ino < _INO_MAX and 0 <= record.nlink < _INO_MAX):
             raise corrupt("a file has an impossible number")
@@ -164,11 +163,11 @@ def check_quotas(tree: TreeRecord, limits: VfsLimits) -> None:
             raise corrupt("a file has impossible permissions")
         if isinstance(record, LinkRecord):
             total += len(record.target.encode())
-    for record in files:
-        if record.size < 0:
-            raise corrupt("a file has a negative size")
-        total += record.size
-    if total > limits.total_bytes or any(record.size > limits.file_bytes for record in files):
+        elif isinstance(record, FileRecord):
+            if record.size < 0:
+                raise corrupt("a file has a negative size")
+            total, largest = total + record.size, max(largest, record.size)
+    if total > limits.total_bytes or largest > limits.file_bytes:
         raise RequestError("INVALID_ARGUMENT", f"the snapshot's files ({total} bytes) are over this session's quota")
 
 

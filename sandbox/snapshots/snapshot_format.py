@@ -30,7 +30,7 @@ from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.guests.images import Image, Images, images
 from sandbox.guests.state import GuestState, PackedPages, SessionState
 from sandbox.snapshots import memory_pages
-from sandbox.snapshots.file_tree import FileRecord, TreeRecord, blocks_of_files, check_quotas, chunk_sizes, read_tree, write_tree
+from sandbox.snapshots.file_tree import FileRecord, TreeRecord, check_quotas, chunk_sizes, list_blocks, read_tree, write_tree
 from sandbox.snapshots.memory_pages import GuestRecord, compute_digests, split_digests, write_blocks
 from sandbox.wire import DEFAULT_LIMITS, SNAPSHOT_VERSION, Language, SessionLimits
 
@@ -225,7 +225,7 @@ def save(state: SessionState, origin: Origin, keys: Keys, *, tenant: str = LOCAL
             pages[name].update(changed)
             masks[name] += found.replace(b"\0", b"")
             digests[name] += compute_digests(changed, guest.sums)
-    for chunk in dict.fromkeys(bytes(block) for block in blocks_of_files(state.files, store.files())):
+    for chunk in dict.fromkeys(bytes(block) for block in list_blocks(state.files, store.files())):
         frames.put([chunk])
     frames.finish()
     snapshot = _take(state, origin, pages, digests, store)
@@ -245,9 +245,9 @@ def pack(snapshot: Snapshot, base: Manifest | None = None) -> bytes:
     for name, pages in sorted(snapshot.pages.items()):
         record = snapshot.manifest.guests[name]
         masks[name] = write_blocks(pages, record.digests, snapshot.images[name], known, frames.put)
-    held = [one for one in snapshot.chunks if one not in known]
-    for one in held:
-        frames.put([snapshot.chunks[one]])
+    held = [digest for digest in snapshot.chunks if digest not in known]
+    for digest in held:
+        frames.put([snapshot.chunks[digest]])
     return encode_record(
         Pack(
             manifest=snapshot.encoded,
@@ -301,10 +301,10 @@ def unpack(
         numbers[name] = memory_pages.page_numbers(guest)
     sizes = chunks_in(manifest)
     held = split_digests(body.chunks)
-    if any(one not in sizes for one in held):
+    if any(digest not in sizes for digest in held):
         raise corrupt("the snapshot has a chunk that no file needs")
     blocks = {name: memory_pages.blocks_bytes(manifest.guests[name], body.masks[name]) for name in sorted(body.masks)}
-    data = decompress(body.data, sum(blocks.values()) + sum(sizes[one] for one in held))
+    data = decompress(body.data, sum(blocks.values()) + sum(sizes[digest] for digest in held))
     position = 0
     pages = {}
     elsewhere = find or _nowhere
@@ -312,9 +312,9 @@ def unpack(
         packed_blocks = (numbers[name], body.masks[name], found[name], data, position)
         pages[name] = memory_pages.read_blocks(manifest.guests[name], *packed_blocks, elsewhere)
         position += size
-    chunks = dict(zip(held, _split(data, position, [sizes[one] for one in held]), strict=True))
-    for one in sizes.keys() - chunks.keys():
-        chunks[one] = elsewhere(one)
+    chunks = dict(zip(held, _split(data, position, [sizes[digest] for digest in held]), strict=True))
+    for digest in sizes.keys() - chunks.keys():
+        chunks[digest] = elsewhere(digest)
     return Snapshot(manifest, body.manifest, found, pages, chunks)
 
 

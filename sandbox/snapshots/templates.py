@@ -110,7 +110,7 @@ class Templates:
                 return loaded[1]
             path = self._images.cache.find(file.name)
             if path is None:
-                known = ", ".join(one.name for one in self.list()) or "none"
+                known = ", ".join(template.name for template in self.list()) or "none"
                 raise RequestError("INVALID_ARGUMENT", f"there is no template {name!r}", f"templates here: {known}")
             version, packed = _version(path), path.read_bytes()
             state = self._map(name, packed)
@@ -133,17 +133,15 @@ class Templates:
         return SessionState(state.language, state.files, 0, guests, state.metered)
 
     def list(self) -> list[Template]:
-        found = []
-        for path in sorted(self._images.cache.directory.glob(f"*{_SUFFIX}")):
-            if self._images.cache.find(path.name) is not None:
-                found.append(self._describe(path))
-        return found
+        cache = self._images.cache
+        paths = sorted(cache.directory.glob(f"*{_SUFFIX}"))
+        return [self._describe(path) for path in paths if cache.find(path.name) is not None]
 
     def _describe(self, path: Path) -> Template:
         packed = path.read_bytes()
         template_id, manifest = _describe(packed)
         memories = [self._images.cache.directory / _memory_name(template_id, guest) for guest in manifest.guests]
-        stored = len(packed) + sum(one.stat().st_blocks * 512 for one in memories if one.exists())
+        stored = len(packed) + sum(memory.stat().st_blocks * 512 for memory in memories if memory.exists())
         pages = sum(len(guest.pages) // 4 for guest in manifest.guests.values())
         name = path.name.removesuffix(_SUFFIX)
         return Template(name, template_id, manifest.language, manifest.created_at, pages, stored, not self._fits(manifest))

@@ -352,7 +352,7 @@ class ProcessWorkers:
     def _end_old(self) -> None:
         """A zygote that was replaced ends with the last of its workers."""
         needed = {id(process.zygote) for process in self._processes.values()}
-        for zygote in [one for one in self._old if id(one) not in needed]:
+        for zygote in [zygote for zygote in self._old if id(zygote) not in needed]:
             self._old.remove(zygote)
             self._ending.append(asyncio.create_task(zygote.aclose()))
 

@@ -82,9 +82,9 @@ class ProcessWorker:
         self._why_lost = why
         if self._connection is not None:
             self._connection.end(why)
-        pending, self._pending = self._pending, {}
-        for one in pending.values():
-            one.end(WorkerLost(f"the worker was lost: {why}"))
+        requests, self._pending = self._pending, {}
+        for pending in requests.values():
+            pending.end(WorkerLost(f"the worker was lost: {why}"))
         if self._on_lost is not None:
             self._on_lost(why)
 

@@ -160,20 +160,20 @@ class Zygote:
         try:
             pid = os.fork()
         except OSError as error:
-            for one in (end, *ours, *theirs):
-                one.close()
+            for opened in (end, *ours, *theirs):
+                opened.close()
             self._tell(spawned=number, pid=0, why=error.strerror)
             return
         if pid == 0:
             self._become_worker(end, theirs)
-        for one in (end, *theirs):
-            one.close()
+        for passed in (end, *theirs):
+            passed.close()
         if self._cgroups is not None:
             self._cgroups.add(pid, self._options.memory_bytes)
         outside = self._watch(pid)
-        for one in ours:
-            self._parsers[one.fileno()] = one
-            self._poll.register(one.fileno(), select.POLLIN)
+        for parser in ours:
+            self._parsers[parser.fileno()] = parser
+            self._poll.register(parser.fileno(), select.POLLIN)
         self._tell(spawned=number, pid=outside)
 
     def _watch(self, pid: int) -> int:
@@ -234,11 +234,11 @@ class Zygote:
     def _prepare(self, end: socket.socket, parsing: Sequence[socket.socket]) -> None:
         """Close what is not the worker's, and open what can only be opened outside of the jail."""
         tracking = kernel()
-        opened = {one for one in (tracking.itself, tracking.pagemap, tracking.faults) if one is not None}
+        opened = {found for found in (tracking.itself, tracking.pagemap, tracking.faults) if found is not None}
         others = self._children.keys() | self._parsers.keys()  # whatever numbers they have: they are other tenants'
-        jail.close_files((self._kept | opened | {end.fileno(), *(one.fileno() for one in parsing)}) - others)
+        jail.close_files((self._kept | opened | {end.fileno(), *(parser.fileno() for parser in parsing)}) - others)
         self._serve.prepare()
-        child_parsers.use([typescript_parser.Asker(one) for one in parsing])
+        child_parsers.use([typescript_parser.Asker(parser) for parser in parsing])
 
     def _become_parser(self, end: socket.socket) -> NoReturn:
         status = 70

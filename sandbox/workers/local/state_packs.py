@@ -142,7 +142,7 @@ class Heaps:
         return found.state
 
 
-def with_free(state: SessionState, free_bytes: int) -> SessionState:
+def set_free_bytes(state: SessionState, free_bytes: int) -> SessionState:
     """The state, with so much memory over its images that is not charged."""
     if not free_bytes:
         return state

@@ -105,7 +105,7 @@ class Suspended(Rerun):
         """The run again. Its program is in the notes; calls made before count when they are answered from there."""
         return self.journal.again(lower(limits, self.journal.limits))
 
-    def unshown(self, on_output: OnOutput | None) -> OnOutput | None:
+    def skip_shown(self, on_output: OnOutput | None) -> OnOutput | None:
         """`on_output` without what was shown before the run was suspended."""
         if on_output is None:
             return None

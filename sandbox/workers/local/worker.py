@@ -46,7 +46,7 @@ from sandbox.workers.local.file_changes import Digests, Plan, carry_out, compare
 from sandbox.workers.local.run_relay import Output, Switchboard
 from sandbox.workers.local.side_programs import Asides
 from sandbox.workers.local.slots import SlotCancel, Slots
-from sandbox.workers.local.state_packs import Heaps, with_free
+from sandbox.workers.local.state_packs import Heaps, set_free_bytes
 from sandbox.workers.local.suspensions import Notes, Suspended, suspend
 from sandbox.workers.local.threads import Load, Threads
 from sandbox.workers.warm_decoders import describe_records
@@ -156,7 +156,7 @@ class LocalWorker:
             return heaps.template(template, opening.limits.memory_mb), 0
         if opening.packs:
             allowed_mb = opening.limits.memory_mb + (opening.free_bytes >> 20)
-            return with_free(heaps.thaw(opening.packs, allowed_mb, files), opening.free_bytes), opening.free_bytes
+            return set_free_bytes(heaps.thaw(opening.packs, allowed_mb, files), opening.free_bytes), opening.free_bytes
         return None, 0
 
     def _put(self, live: _Live) -> None:
@@ -289,7 +289,7 @@ class LocalWorker:
                     live,
                     suspended.request(opening.limits),
                     suspended.notes(reply),
-                    suspended.unshown(on_output),
+                    suspended.skip_shown(on_output),
                     on_call,
                     freeze,
                     None,
@@ -319,7 +319,7 @@ class LocalWorker:
         switchboard = Switchboard(asyncio.get_running_loop())
 
         def fork(live: _Live) -> _Live:
-            state = with_free(live.session.freeze(), live.free_bytes)
+            state = set_free_bytes(live.session.freeze(), live.free_bytes)
             child = live.session.fork(state, new_id)
             child.registry = switchboard.registry(live.switchboard.tools)
             return _Live(child, switchboard, live.free_bytes)

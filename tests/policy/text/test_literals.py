@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy.model.kinds import KINDS
-from policy.text.literals import duration_ms, host_fault, is_host, is_path, is_under, matches_host, quantity
+from policy.text.literals import duration_ms, host_fault, is_host, is_path, is_under, matches_host, parse_quantity
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from policy.text.literals import duration_ms, host_fault, is_host, is_path, is_u
     ],
 )
 def test_quantities(text: str, number: int, unit: str) -> None:
-    assert quantity(text) == (number, unit)
+    assert parse_quantity(text) == (number, unit)
 
 
 def test_units() -> None:

@@ -294,7 +294,7 @@ def test_populated_pages_are_the_guests_own_and_as_they_were(
         pytest.skip("this kernel cannot")
     if not vectored:
         finder.itself = None
-    monkeypatch.setattr(memory_module, "_kernel", finder)
+    monkeypatch.setattr(memory_module, "kernel", lambda: finder)
     instance = wat.start(tmp_path, GROWING)
     map_image(instance, descriptor, len(content))
     memory = GuestMemory(instance)

@@ -234,7 +234,7 @@ def test_forks_are_exact_where_the_kernel_has_no_page_scan(monkeypatch: pytest.M
     kernel.can_scan = False
     if method == "comparison":
         kernel.pagemap = None
-    monkeypatch.setattr(memory, "_kernel", kernel)
+    monkeypatch.setattr(memory, "kernel", lambda: kernel)
     box = new_box(language="javascript")
     box.run("var list = Array.from({length: 5000}, (_, i) => i)")
     with box.fork() as child:
