@@ -3,8 +3,6 @@
 A test compares the page in `docs/` with this.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 

@@ -5,8 +5,6 @@ is refused, 2 when the command could not be carried out. Results go to standard 
 to a terminal.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import os
