@@ -306,8 +306,8 @@ def _cancelled() -> Stop:
 
 class Ticker:
     """Advances the epochs of every engine when a guest that computes has to ask its run. Parks itself when nothing runs.
-    It sleeps until the first run is due, a nap at most. A run is due a nap after it began, or sooner, so that only the short ones and the
-    first after a pause have to wake it: waking a thread costs as much as a small run."""
+    It sleeps until the first run is due, a nap at most. A run is due a nap after it began, or sooner, so that only the short ones
+    and the first after a pause have to wake it: waking a thread costs as much as a small run."""
 
     def __init__(self) -> None:
         self._engines: list[Engine] = []
