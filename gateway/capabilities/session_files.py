@@ -46,7 +46,10 @@ class SessionFiles:
         layers = self._files.under(caller.tenant, caller.session_id, caller.context.left)
         if (obstacle := await layers.obstacle(key)) is not None:
             raise ToolError("PERMISSION_DENIED", f"{path[:200]!r} cannot be written: {obstacle}")
-        caller.context.left.append(FileChanges(written=[FileEntry(path=key, data=data)]))
+        mode = None if stat is None else stat.mode
+        if mode is not None and not mode & 0o200:
+            raise ToolError("PERMISSION_DENIED", f"{path[:200]!r} cannot be written: its permissions are {mode:o}")
+        caller.context.left.append(FileChanges(written=[FileEntry(path=key, data=data, mode=mode)]))
 
     async def names(self, caller: Caller, path: str) -> list[str]:
         key = _require(caller, "fs.read", path)
@@ -66,7 +69,7 @@ def _make_filter(caller: Caller) -> Permitted:
 
 def _require(caller: Caller, event: str, path: str, **more: Any) -> str:
     """The path as the store has it, if the policy lets this caller at it."""
-    if path != _ROOT and not path.startswith(_ROOT + "/"):
+    if path.startswith("/") and path != _ROOT and not path.startswith(_ROOT + "/"):
         raise ToolError("PERMISSION_DENIED", f"{path[:200]!r} is not under {_ROOT}")
     try:
         key = str(normalize(path))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 from collections.abc import AsyncIterator, Callable, Container, Iterable
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -31,7 +32,7 @@ from gateway.stores.store import Store
 from gateway.stores.stored import StoredFile
 from gateway.stores.text_search import Searched
 from sandbox.filesystem.errnos import VfsError
-from sandbox.filesystem.paths import StorePath, normalize_store_path
+from sandbox.filesystem.paths import WORKSPACE, StorePath, normalize_store_path
 from sandbox.workers.interface import FileChanges, usual_mode
 
 K = TypeVar("K", bound=FileStat)
@@ -208,12 +209,11 @@ class Files:
         """Lines of text files in which the pattern is found, sorted by path; with what the bounds left out. A file that is not
         `permitted` is as if it were not there: it uses up no bound and is not counted as skipped."""
         tree = await self._store.tree(tenant, session_id)
-        asked = [file for file in tree if (path_pattern is None or path_pattern in file.path) and permitted(file.path)]
-        chosen, skipped = text_search.choose(asked)
-        blobs = await self._store.blobs(tenant, [file.digest for file in chosen])
-        texts = [(file.path, blobs.get(file.digest, b"")) for file in chosen]
-        found = await text_search.search(tenant, pattern, texts, regex=regex)
-        return Searched(found.matches, found.complete and not skipped, skipped)
+        wanted = path_pattern or ""
+        if wanted.startswith(f"{WORKSPACE}/"):
+            wanted = wanted.removeprefix(WORKSPACE)
+        asked = [file for file in tree if wanted in file.path and permitted(file.path)]
+        return await text_search.search(tenant, pattern, asked, functools.partial(self._store.blobs, tenant), regex=regex)
 
     async def export_tar(
         self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = permit_all

@@ -338,8 +338,11 @@ class AsyncRemoteFiles:
         await self._get(bytes, "delete_file", path=path, recursive=recursive or None)
 
     async def grep(self, text: str, path: str | None = None) -> Matches:
-        """Lines that hold a text. `path` is a part of the paths to look at."""
-        return await self._get(Matches, "grep_files", pattern=text, path=path)
+        """Lines that hold a text, and whether all files were looked at. `path` is a part of the paths to look at."""
+        found = await self._get(SearchInfo, "search_files", pattern=text, path=path, regex=False)
+        matches = Matches(found.matches)
+        matches.complete, matches.skipped = found.complete, found.skipped
+        return matches
 
     async def search(self, pattern: str, path: str | None = None) -> SearchInfo:
         """Lines that match a regular expression (RE2), and whether all files were looked at."""

@@ -145,14 +145,18 @@ class MatchInfo(msgspec.Struct, frozen=True):
     line: str
 
 
-Matches: TypeAlias = list[MatchInfo]
+class Matches(list[MatchInfo]):
+    """`complete` is False if a bound was met; `skipped` counts files that were not looked at."""
+
+    complete: bool = True
+    skipped: int = 0
+
+
 Names: TypeAlias = list[str]
 
 
 class SearchInfo(msgspec.Struct, frozen=True):
-    """`complete` is False if a bound was met; `skipped` counts files that were not looked at."""
-
-    matches: Matches
+    matches: list[MatchInfo]
     complete: bool
     skipped: int
 

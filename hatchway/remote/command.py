@@ -148,7 +148,12 @@ def _add_files(added: _Verbs) -> None:
     put.add_argument("path", nargs="?", metavar="PATH", help="where to (default: its name); PATH/ is a directory to put it into")
     rm = added.add("rm", "delete a file or a directory", "session", "path")
     rm.add_argument("-r", "--recursive", action="store_true", help="a directory with its entries")
-    grep = added.add("grep", "lines of a session's files that hold a text; status 1 if there is none", "session", "text")
+    grep = added.add(
+        "grep",
+        "lines of a session's files that hold a text; status 1 if there is none, 2 if not all was looked at",
+        "session",
+        "text",
+    )
     grep.add_argument("path", nargs="?", metavar="PART", help="only files whose path has this in it")
     grep.add_argument("-E", "--regex", action="store_true", help="TEXT is a regular expression (RE2)")
 

@@ -26,7 +26,7 @@ from hatchway.client import requests, url_paths
 from hatchway.client.async_client import RunOptions, run_request
 from hatchway.client.client import Client
 from hatchway.client.operations import request
-from hatchway.client.requests import ApprovalInfo, Ask, MatchInfo, Refused, RunInfo, Unreachable
+from hatchway.client.requests import ApprovalInfo, Ask, Matches, Refused, RunInfo, Unreachable
 from sandbox.errors import RequestError, SandboxError
 from sandbox.wire import RunResult
 
@@ -201,15 +201,12 @@ def run_rm(client: Client, options: argparse.Namespace) -> int:
 
 def run_grep(client: Client, options: argparse.Namespace) -> int:
     files = client.session(options.session).files
-    found: list[MatchInfo]
-    if options.regex:
-        searched = files.search(options.text, options.path)
-        found = searched.matches
-        if not searched.complete:
-            print(f"not everything was looked at: a bound was met ({searched.skipped} files left out)", file=sys.stderr)
-    else:
-        found = files.grep(options.text, options.path)
+    searched = files.search(options.text, options.path) if options.regex else files.grep(options.text, options.path)
+    found = searched if isinstance(searched, Matches) else searched.matches
     _show(options, found, lambda item: f"{item.path}:{item.line_number}:{item.line}")
+    if not searched.complete:
+        print(f"not everything was looked at: a bound was met ({searched.skipped} files left out)", file=sys.stderr)
+        return 2
     return 0 if found else 1
 
 

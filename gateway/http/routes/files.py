@@ -41,6 +41,12 @@ class GrepQuery(msgspec.Struct, frozen=True, kw_only=True):
     path: Path | None = None
 
 
+class SearchQuery(GrepQuery, frozen=True, kw_only=True):
+    """With `regex` false, `pattern` is a substring."""
+
+    regex: bool = True
+
+
 class DeleteQuery(msgspec.Struct, frozen=True, kw_only=True):
     recursive: bool = False
 
@@ -141,9 +147,10 @@ def _trees(service: Service) -> list[Operation]:
             lambda call: service.workspace.mkdir(*in_session(call), call.body.path),
             name="make_directory", body=Directory, answer=FileInfo, status=201, finishes=True),
         row("GET", _SESSION + "/grep", "Lines that hold a text", grep_files, query=GrepQuery, answer=list[GrepMatch]),
-        row("GET", _SESSION + "/search", "Lines that match a regular expression (RE2)",
-            lambda call: service.workspace.search(*in_session(call), call.query.pattern, call.query.path),
-            name="search_files", query=GrepQuery, answer=Searched),
+        row("GET", _SESSION + "/search", "Lines that match a regular expression (RE2) or hold a text, and whether that is all",
+            lambda call: service.workspace.search(
+                *in_session(call), call.query.pattern, call.query.path, regex=call.query.regex),
+            name="search_files", query=SearchQuery, answer=Searched),
         row("GET", _SESSION + "/archive", "A directory as tar", export_files, query=PathQuery, answer=bytes,
             answer_types=(TAR,)),
         row("POST", _SESSION + "/archive", "Unpack a tar into a directory", import_files, query=PathQuery, body=bytes,

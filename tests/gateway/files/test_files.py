@@ -302,15 +302,48 @@ def test_tm_store_grep_is_bounded_in_pattern_files_bytes_and_matches() -> None:
             await files.grep(T1, S1, "(a.{50}|b.{60}){9}", regex=True)
         for n in range(12):
             await files.write(T1, S1, f"/f{n:02}", ("x" * 99 + "\n") * 5242)
-        await files.write(T1, S1, "/large", "x" * (text_search.FILE_BYTES_MAX + 1))
         found = await files.search(T1, S1, "x")
-        assert len(found.matches) == text_search.MATCHES_MAX and not found.complete
+        assert len(found.matches) == text_search.MATCHES_MAX and not found.complete and found.skipped == 11
         found = await files.search(T1, S1, "y")
-        assert found.matches == [] and not found.complete and found.skipped == 3
+        assert found.matches == [] and found.complete and found.skipped == 0
         await files.write(T1, S1, "/end", "x" * 70_000 + "\nneedle")
         assert [one.line_number for one in await files.grep(T1, S1, "needl.$", "/end", regex=True)] == [2]
         catastrophic = await files.search(T1, S1, "(x+x+)+y", regex=True)
         assert catastrophic.matches == []
+
+    with_files(scenario)
+
+
+@pytest.mark.parametrize("regex", [False, True])
+def test_grep_reads_files_of_any_size_to_their_end_a_group_at_a_time(regex: bool) -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        held: list[int] = []
+        blobs = store.blobs
+
+        async def load(tenant: str, digests: list[str]) -> dict[str, bytes]:
+            found = await blobs(tenant, digests)
+            held.append(sum(map(len, found.values())))
+            return found
+
+        store.blobs = load  # type: ignore[method-assign, assignment]
+        for name, size in (("/a", 1 << 10), ("/huge", 20 << 20), ("/z", 6 << 20), ("/zz", 6 << 20)):
+            await files.write(T1, S1, name, "0123456789abcde\n" * (size >> 4) + "the needle")
+        found = await files.search(T1, S1, "needle", regex=regex)
+        assert [match.path for match in found.matches] == ["/a", "/huge", "/z", "/zz"] and found.complete
+        assert found.matches[1].line_number == (20 << 16) + 1
+        assert len(held) >= 3 and max(held) < 21 << 20
+        assert [match.path for match in await files.grep(T1, S1, "needle", "/workspace/z")] == ["/z", "/zz"]
+
+    with_files(scenario)
+
+
+def test_a_search_that_takes_too_long_says_what_it_has_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        for n in range(3):
+            await files.write(T1, S1, f"/f{n}", "x\n" * 1000)
+        monkeypatch.setattr(text_search, "TIME_MAX_S", -1.0)
+        found = await files.search(T1, S1, "x")
+        assert found.matches == [] and not found.complete and found.skipped == 3
 
     with_files(scenario)
 

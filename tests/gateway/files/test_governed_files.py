@@ -348,7 +348,11 @@ def test_files_that_a_tool_wrote_are_stored_with_the_run_and_not_without_it() ->
             session = (await house.sessions.create(ANN, CreateSession())).id
             done = await house.runs.run(ANN, session, RunBody(code="tools.save(path='/workspace/n.txt', text='hi')"))
             assert done.result is not None and done.result.result == "n.txt" and holder["seen"] == b"hi"
-            assert await shell(house, session, "cat n.txt") == "hi"
+            assert await shell(house, session, "cat n.txt; chmod 755 n.txt") == "hi"
+            await house.runs.run(ANN, session, RunBody(code="tools.save(path='n.txt', text='relative')"))
+            assert await shell(house, session, "cat n.txt; stat -c ' %a' n.txt; chmod 444 n.txt") == "relative 755\n"
+            refused = await house.runs.run(ANN, session, RunBody(code="tools.save(path='n.txt', text='no')"))
+            assert refused.result is not None and refused.result.status.value == "permission_denied"
             code = "tools.save(path='/workspace/private/k', text='no')"
             refused = await house.runs.run(ANN, session, RunBody(code=code))
             assert refused.result is not None and refused.result.status.value == "permission_denied"

@@ -95,6 +95,7 @@ def test_lines_of_files_runs_and_snapshots_are_found(client: Client) -> None:
         box.files.write("d/a.txt", "one\nt.o\n")
         assert [(one.path, one.line_number, one.line) for one in box.files.grep("t.o", "d/")] == [("/d/a.txt", 2, "t.o")]
         assert box.files.grep("t.o", "e/") == []
+        assert box.files.grep("t.o", "/workspace/d").complete and len(box.files.grep("t.o", "/workspace/d")) == 1
         searched = box.files.search("^o.e$")
         assert searched.complete and [one.line for one in searched.matches] == ["one"]
         box.run("true")

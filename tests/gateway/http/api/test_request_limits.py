@@ -6,6 +6,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from gateway.stores import text_search
 from tests.gateway.http.asking import Reply
 from tests.gateway.http.house import JAVASCRIPT, House, live_in, needs_javascript
 
@@ -78,7 +81,7 @@ def test_a_guard_does_not_hide_that_the_session_is_not_there(tmp_path: Path) -> 
     live_in(tmp_path, test)
 
 
-def test_grep_says_which_files_it_did_not_look_at(tmp_path: Path) -> None:
+def test_grep_reads_large_files_and_says_what_it_did_not_look_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test(house: House) -> None:
         async def grep() -> tuple[list[Any], str, str]:
             found = await house.ask("GET", "/v1/sessions/s1/grep?pattern=needle")
@@ -86,11 +89,14 @@ def test_grep_says_which_files_it_did_not_look_at(tmp_path: Path) -> None:
 
         await house.ask("POST", "/v1/sessions", {"id": "s1", **JAVASCRIPT})
         assert await grep() == ([], "true", "0")
-        large = b"needle" + b" " * (512 << 10)
+        large = b" " * (512 << 10) + b"\nneedle"
         await house.ask("PUT", "/v1/sessions/s1/files/large.txt", large, content_type="text/plain")
+        assert await grep() == ([{"path": "/large.txt", "line_number": 2, "line": "needle"}], "true", "0")
+        monkeypatch.setattr(text_search, "TIME_MAX_S", -1.0)
         assert await grep() == ([], "false", "1")
-        searched = (await house.ask("GET", "/v1/sessions/s1/search?pattern=needle")).json
-        assert (searched["complete"], searched["skipped"]) == (False, 1)
+        for query in ("pattern=needle", "pattern=needle&regex=false"):
+            searched = (await house.ask("GET", f"/v1/sessions/s1/search?{query}")).json
+            assert (searched["complete"], searched["skipped"]) == (False, 1)
 
     live_in(tmp_path, test)
 
