@@ -4,7 +4,7 @@
 
 Why: a thread cannot be stopped, and holds the interpreter's lock while it computes. THREAT[TM-LIM-STARVE].
 
-Rules: one at a time for a tenant, in its turn (`gateway.pools.tenant_data`); each has bounds of time and memory. A child that
+Rules: one at a time for a tenant, in its turn (`gateway.pools`); each has bounds of time and memory. A child that
 overran them, or whose caller has left, is killed, and the next call starts another one. What the function refuses
 (`GatewayError`) is raised here. Values go as MessagePack: the function's arguments are plain, its answer is made again as it is
 annotated. A child computes for one tenant after the other; it runs our own functions only.
@@ -23,18 +23,17 @@ from typing import Any, Final, ParamSpec, TypeVar
 import msgspec
 
 from gateway import errors
-from gateway.pools import tenant_data
+from gateway.pools import Pool, tenant_data
 from sandbox.confinement.child import Child, ChildDied
 
 SECONDS: Final = 20.0
 MEMORY_BYTES: Final = 1 << 30
 P = ParamSpec("P")
 T = TypeVar("T")
-_own = threading.local()
 
 
 class Overrun(Exception):
-    """It took more time or memory than there is for it."""
+    """It took more time or memory than there is for it, and says which."""
 
 
 class _Left(Exception):
@@ -54,35 +53,51 @@ class _Answer(msgspec.Struct, array_like=True):
     refusal: tuple[str, str, str, str | None] | None = None
 
 
-async def run_in_child(tenant: str, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """What the function returns. Raises what it refuses, or `Overrun`. It takes no keywords."""
-    assert not kwargs
-    left = threading.Event()
-    request = _Request(function.__module__, function.__qualname__, args)
-    try:
-        answer = await tenant_data.run(tenant, _ask, request, left)
-    finally:
-        left.set()
-    if answer.refusal is not None:
-        kind, *said = answer.refusal
-        raise getattr(errors, kind)(*said)
-    return msgspec.convert(answer.value, typing.get_type_hints(function)["return"])  # type: ignore[no-any-return]
+class Children:
+    """One for each thread of a pool."""
+
+    def __init__(self, pool: Pool, seconds: float = SECONDS, memory_bytes: int = MEMORY_BYTES) -> None:
+        self.seconds = seconds
+        self._pool, self._memory_bytes = pool, memory_bytes
+        self._children: dict[int, Child] = {}
+
+    async def run(self, tenant: str, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """What the function returns. Raises what it refuses, or `Overrun`. It takes no keywords."""
+        assert not kwargs
+        left = threading.Event()
+        request = _Request(function.__module__, function.__qualname__, args)
+        try:
+            answer = await self._pool.run(tenant, self._ask, request, left)
+        finally:
+            left.set()
+        if answer.refusal is not None:
+            kind, *said = answer.refusal
+            raise getattr(errors, kind)(*said)
+        return msgspec.convert(answer.value, typing.get_type_hints(function)["return"])  # type: ignore[no-any-return]
+
+    def _ask(self, request: _Request, left: threading.Event) -> _Answer:
+        def check() -> None:
+            if left.is_set():
+                raise _Left
+
+        thread = threading.get_ident()
+        if thread not in self._children:
+            self._children[thread] = Child(f"{__name__}:answer", {"data": self._memory_bytes})
+        try:
+            answered = self._children[thread].ask(msgspec.msgpack.encode(request), self.seconds, check)
+        except (TimeoutError, ChildDied) as error:
+            raise Overrun("too long" if isinstance(error, TimeoutError) else "too much memory") from None
+        return msgspec.msgpack.decode(answered, type=_Answer)
+
+    async def close(self) -> None:
+        """Of a pool of one thread."""
+        for child in self._children.values():
+            child.kill()
+            await self._pool.run("", child.close)
 
 
-def _ask(request: _Request, left: threading.Event) -> _Answer:
-    """On a thread of the pool, which has a child of its own."""
-
-    def check() -> None:
-        if left.is_set():
-            raise _Left
-
-    child: Child | None = getattr(_own, "child", None)
-    if child is None:
-        child = _own.child = Child(f"{__name__}:answer", {"data": MEMORY_BYTES})
-    try:
-        return msgspec.msgpack.decode(child.ask(msgspec.msgpack.encode(request), SECONDS, check), type=_Answer)
-    except (TimeoutError, ChildDied):
-        raise Overrun from None
+of_tenant_data = Children(tenant_data)
+run_in_child = of_tenant_data.run
 
 
 def answer(request: bytes) -> bytes:

@@ -1,22 +1,21 @@
 """Compiling policies that tenants send, in processes of its own.
 
 Purpose: THREAT[TM-POL-STALL]: a hostile text can take seconds to compile. Here that costs others no more than one turn: a child
-process (`sandbox.confinement.child`) compiles, one text at a time, and tenants take turns; when it takes too long or too much
+process (`gateway.children`) compiles, one text at a time, and tenants take turns; when it takes too long or too much
 memory it is killed. It answers with the canonical form (`ir.Policy`), from which a policy is built here in microseconds per rule.
 A request that needs a stored policy never waits for texts.
 """
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import threading
-from collections.abc import Mapping
-from concurrent.futures import CancelledError
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
 import msgspec
 
+from gateway.children import Children, Overrun
 from gateway.errors import Unprocessable
 from gateway.pools import Pool
 from gateway.records import Record
@@ -25,7 +24,6 @@ from policy.model.catalog import Catalog, load_catalog
 from policy.model.decisions import Decision
 from policy.policies import Policy
 from policy.text.diagnostics import Diagnostic
-from sandbox.confinement.child import Child, ChildDied
 
 TIMEOUT_SECONDS: Final = 20.0
 MEMORY_BYTES: Final = 2 << 30
@@ -77,29 +75,6 @@ class Changed(Record, frozen=True, kw_only=True):
     after: str
 
 
-class _Compile(msgspec.Struct, tag="compile", kw_only=True):
-    sources: dict[str, str]
-    main: str
-    catalog: str | None = None
-
-
-class _Diff(msgspec.Struct, tag="diff", kw_only=True):
-    old: ir.Policy
-    old_catalog: Catalog
-    new: ir.Policy
-    new_catalog: Catalog
-
-
-class _Answer(msgspec.Struct, kw_only=True):
-    compiled: Compiled = Compiled(findings=[])
-    changes: list[Changed] = []
-    failure: str | None = None
-
-
-_decode_request = msgspec.json.Decoder(_Compile | _Diff).decode
-_decode_answer = msgspec.json.Decoder(_Answer).decode
-
-
 class RefusedPolicy(Unprocessable):
     """A policy that may not be put in force. `findings` says why."""
 
@@ -115,71 +90,48 @@ class Compiler:
     """Each tenant has one text in line, however many it sends. Policies that are in the store have a child of their own."""
 
     def __init__(self, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-        self._checking = _CompilerProcess(timeout_seconds, Pool("policy-checks", 1, waiting_max=_WAITING_MAX))
-        self._loading = _CompilerProcess(timeout_seconds, Pool("policy-loads", 1, waiting_max=_LOADS_MAX))
+        self._checking = Children(Pool("policy-checks", 1, waiting_max=_WAITING_MAX), timeout_seconds, MEMORY_BYTES)
+        self._loading = Children(Pool("policy-loads", 1, waiting_max=_LOADS_MAX), timeout_seconds, MEMORY_BYTES)
 
     async def compile(
         self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None, *, tenant: str = ""
     ) -> Compiled:
         """A text that a caller sent."""
-        return (await self._checking.ask(_make_request(sources, main, catalog), tenant)).compiled
+        with _refusing_overruns():
+            return await self._checking.run(tenant, _compile, *_check_text(sources, main, catalog))
 
     async def load(self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
         """A stored policy."""
-        return (await self._loading.ask(_make_request(sources, main, catalog))).compiled
+        with _refusing_overruns():
+            return await self._loading.run("", _compile, *_check_text(sources, main, catalog))
 
     async def diff(
         self, old: Policy, old_files: Mapping[str, bytes], new: Policy, new_files: Mapping[str, bytes], *, tenant: str = ""
     ) -> list[Changed]:
         """Hooks are compared by the programs they run, which are among the files."""
         before, after = old.ir.bind(old_files.get), new.ir.bind(new_files.get)
-        request = _Diff(old=before, old_catalog=old.catalog, new=after, new_catalog=new.catalog)
-        return (await self._checking.ask(request, tenant)).changes
+        with _refusing_overruns():
+            return await self._checking.run(tenant, _diff, (before, old.catalog), (after, new.catalog))
 
     async def close(self) -> None:
         await self._checking.close()
         await self._loading.close()
 
 
-class _CompilerProcess:
-    """A killable child, and a pool of the one thread that waits for it."""
-
-    def __init__(self, timeout_seconds: float, pool: Pool) -> None:
-        self._timeout_seconds, self._pool = timeout_seconds, pool
-        self._child = Child(f"{__name__}:answer", {"data": MEMORY_BYTES})
-
-    async def ask(self, request: _Compile | _Diff, tenant: str = "") -> _Answer:
-        cancelled = threading.Event()
-
-        def check() -> None:
-            if cancelled.is_set():
-                raise CancelledError
-
-        try:
-            data = await self._pool.run(tenant, self._child.ask, msgspec.json.encode(request), self._timeout_seconds, check)
-        except asyncio.CancelledError:
-            cancelled.set()
-            raise
-        except TimeoutError:
-            raise Unprocessable("POLICY_REFUSED", "the policy takes too long to check", "make it smaller") from None
-        except ChildDied:
-            raise Unprocessable("POLICY_REFUSED", "the policy takes too much memory to check", "make it smaller") from None
-        answered = _decode_answer(data)
-        if answered.failure is not None:
-            raise Unprocessable("POLICY_REFUSED", answered.failure)
-        return answered
-
-    async def close(self) -> None:
-        self._child.kill()
-        await self._pool.run("", self._child.close)
+@contextlib.contextmanager
+def _refusing_overruns() -> Iterator[None]:
+    try:
+        yield
+    except Overrun as overrun:
+        raise Unprocessable("POLICY_REFUSED", f"the policy takes {overrun} to check", "make it smaller") from None
 
 
-def _make_request(sources: Mapping[str, str], main: str, catalog: Catalog | None) -> _Compile:
+def _check_text(sources: Mapping[str, str], main: str, catalog: Catalog | None) -> tuple[dict[str, str], str, str | None]:
     if main not in sources:
         raise Unprocessable("INVALID_ARGUMENT", f"the sources have no file {main[:80]!r}")
     if sum(len(name) + len(text) for name, text in sources.items() if not name.startswith(FOLDER)) > SOURCES_BYTES_MAX:
         raise Unprocessable("INVALID_ARGUMENT", f"a policy's files may have {SOURCES_BYTES_MAX} characters together")
-    return _Compile(sources=dict(sources), main=main, catalog=catalog.to_json().decode() if catalog else None)
+    return dict(sources), main, catalog.to_json().decode() if catalog else None
 
 
 def policy_of(compiled: Compiled) -> Policy:
@@ -233,40 +185,44 @@ def compile_here(sources: Mapping[str, str], main: str, catalog: Catalog | None 
     return Compiled(findings=findings, policy=program.ir, catalog=program.catalog, tests=len(checked.results), proofs=proofs)
 
 
-def _diff_here(request: _Diff) -> list[Changed]:
+@contextlib.contextmanager
+def _refusing_failures() -> Iterator[None]:
+    """Whatever a text does to the compiler, it is refused, and says so."""
+    try:
+        yield
+    except Exception as error:
+        said = f"the policy could not be checked: {type(error).__name__}: {str(error)[:200]}"
+        raise Unprocessable("POLICY_REFUSED", said) from None
+
+
+def _compile(sources: dict[str, str], main: str, catalog: str | None) -> Compiled:
+    """In the child."""
+    with _refusing_failures():
+        return compile_here(sources, main, load_catalog(catalog.encode()) if catalog is not None else None)
+
+
+def _diff(old: Any, new: Any) -> list[Changed]:
+    """In the child, of policies and their catalogs."""
     from policy.tools.diff import diff
 
     def side(decision: Decision) -> str:
         return f"{decision.verdict} ({decision.rule})"
 
-    old, new = Policy(request.old, request.old_catalog), Policy(request.new, request.new_catalog)
-    return [
-        Changed(
-            capability=change.request.capability,
-            what=change.what,
-            loosens=change.loosens,
-            attributes=dict(change.request.attributes),
-            before=side(change.before),
-            after=side(change.after),
-        )
-        for change in diff(old, new)
-    ]
+    with _refusing_failures():
+        before, after = (Policy(*msgspec.convert(pair, tuple[ir.Policy, Catalog])) for pair in (old, new))
+        return [
+            Changed(
+                capability=change.request.capability,
+                what=change.what,
+                loosens=change.loosens,
+                attributes=dict(change.request.attributes),
+                before=side(change.before),
+                after=side(change.after),
+            )
+            for change in diff(before, after)
+        ]
 
 
 def _make_finding(found: Diagnostic) -> Finding:
     place = Place(file=found.span.source.path, **found.span.place()) if found.span is not None else None
     return Finding(code=found.code, severity=found.severity, message=found.message, hint=found.hint, place=place)
-
-
-def answer(message: bytes) -> bytes:
-    """What the child does with each request."""
-    try:
-        request = _decode_request(message)
-        if isinstance(request, _Diff):
-            found = _Answer(changes=_diff_here(request))
-        else:
-            catalog = load_catalog(request.catalog.encode()) if request.catalog is not None else None
-            found = _Answer(compiled=compile_here(request.sources, request.main, catalog))
-    except Exception as error:  # whatever a text does to the compiler, it is refused, and says so
-        found = _Answer(failure=f"the policy could not be checked: {type(error).__name__}: {str(error)[:200]}")
-    return msgspec.json.encode(found)

@@ -51,10 +51,10 @@ def test_tm_lim_starve_work_that_takes_too_much_costs_its_child_alone(monkeypatc
     async def main() -> None:
         with pytest.raises(Overrun):
             await run_in_child("t1", take_memory)
-        monkeypatch.setattr(children, "SECONDS", 0.001)
+        monkeypatch.setattr(children.of_tenant_data, "seconds", 0.001)
         with pytest.raises(Overrun):
             await run_in_child("t1", name_itself, str(tmp_path / "pid"))
-        monkeypatch.setattr(children, "SECONDS", 20.0)
+        monkeypatch.setattr(children.of_tenant_data, "seconds", 20.0)
         assert len(await run_in_child("t1", make_points, 3, b"")) == 3
 
     asyncio.run(main())

@@ -191,7 +191,7 @@ def test_tm_pol_stall_a_policy_that_takes_too_long_is_refused_and_the_next_is_no
             hostile = policy(ALL + "\n".join(f'allow fs.read when path under "/a{n}"' for n in range(3000)))
             with pytest.raises(Unprocessable, match="too long"):
                 await compiler.compile({"p.hatch": hostile}, "p.hatch")
-            compiler._checking._timeout_seconds = 30
+            compiler._checking.seconds = 30
             assert (await compiler.compile({"p.hatch": NO_SHELL}, "p.hatch")).policy is not None
         finally:
             await compiler.close()
@@ -202,14 +202,14 @@ def test_tm_pol_stall_a_policy_that_takes_too_long_is_refused_and_the_next_is_no
 def test_tm_pol_stall_tenants_take_turns_and_stored_policies_wait_for_no_text() -> None:
     async def main() -> None:
         compiler, go_on, order = Compiler(), threading.Event(), []
-        ask = compiler._checking._child.ask
+        ask = compiler._checking._ask
 
-        def slow(request: bytes, seconds: float, check: Any) -> bytes:
-            order.append("busy" if b"busy.hatch" in request else "other")
+        def slow(request: Any, left: threading.Event) -> Any:
+            order.append("busy" if "busy.hatch" in request.arguments else "other")
             assert go_on.wait(60)
-            return ask(request, seconds, check)
+            return ask(request, left)
 
-        compiler._checking._child.ask = slow  # type: ignore[method-assign, assignment]
+        compiler._checking._ask = slow  # type: ignore[method-assign]
         try:
             many = [
                 asyncio.create_task(compiler.compile({"busy.hatch": NO_SHELL}, "busy.hatch", tenant="busy")) for _ in range(16)
@@ -235,10 +235,10 @@ def test_a_compiler_that_was_killed_is_replaced() -> None:
         compiler = Compiler()
         try:
             await compiler.compile({"p.hatch": NO_SHELL}, "p.hatch")
-            child = compiler._checking._child._process
-            assert child is not None
-            child.kill()
-            child.wait()
+            (child,) = compiler._checking._children.values()
+            assert child._process is not None
+            child._process.kill()
+            child._process.wait()
             found = policy_of(await compiler.compile({"p.hatch": NO_SHELL}, "p.hatch"))
             assert found.digest == policy_of(compile_here({"p.hatch": NO_SHELL}, "p.hatch")).digest
         finally:
