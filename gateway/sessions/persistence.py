@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from gateway.errors import TooLarge, missing
+from gateway.pools import run_large
 from gateway.records import Principal, Session, Snapshot
 from gateway.sessions.live import Live, LiveSessions
 from gateway.sessions.store_changes import to_store_changes
@@ -45,11 +46,13 @@ class Seals:
         self._store, self._keys = store, keys
 
     async def seal(self, tenant: str, pack: bytes) -> bytes:
-        return seal(pack, self._keys, tenant=await self._owner(tenant), purpose=PURPOSE)
+        owner = await self._owner(tenant)
+        return await run_large(tenant, len(pack), seal, pack, self._keys, tenant=owner, purpose=PURPOSE)
 
     async def open(self, tenant: str, sealed: bytes) -> bytes:
         """Raises SNAPSHOT_CORRUPT if it is damaged or was sealed for another tenant."""
-        return open_seal(sealed, self._keys, tenant=await self._owner(tenant), purpose=PURPOSE)
+        owner = await self._owner(tenant)
+        return await run_large(tenant, len(sealed), open_seal, sealed, self._keys, tenant=owner, purpose=PURPOSE)
 
     async def _owner(self, tenant: str) -> str:
         """Read from the store each time: another process may have deleted the tenant and created it again."""

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import os
 import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sandbox.encoding import cbor
 from sandbox.errors import RequestError, SetupError
@@ -29,6 +30,8 @@ _TAG_ENCRYPT0: Final = 0xD0
 _A256GCM: Final = 3
 _ALGORITHM, _CONTENT_TYPE, _KEY_ID, _NONCE = 1, 3, 4, 5
 _NONCE_BYTES: Final = 12
+_TAG_BYTES: Final = 16
+_PIECE_BYTES: Final = 256 << 10
 _KEY_BYTES: Final = 32
 _KEY_ID_FORM: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -132,14 +135,57 @@ def corrupt(why: str, hint: str | None = None) -> RequestError:
     return RequestError("SNAPSHOT_CORRUPT", why, hint)
 
 
+class _Cipher:
+    """AES-256-GCM with a tenant's key. What is large goes piece by piece: each call holds the interpreter's lock, and a snapshot
+    has up to hundreds of megabytes. What is small goes at once, which costs a fraction of that."""
+
+    def __init__(self, key: bytes) -> None:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        self._key, self._small = key, AESGCM(key)
+
+    def _large(self, nonce: bytes, tag: bytes | None = None) -> Any:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        return Cipher(algorithms.AES(self._key), modes.GCM(nonce, tag))
+
+    def encrypt(self, nonce: bytes, data: bytes, bound: bytes, head: bytes) -> bytes:
+        """Behind `head`, with the tag at the end."""
+        if len(data) <= _PIECE_BYTES:
+            return head + self._small.encrypt(nonce, data, bound)
+        context = self._large(nonce).encryptor()
+        context.authenticate_additional_data(bound)
+        sealed = io.BytesIO(bytes(len(head) + len(data) + _TAG_BYTES))
+        sealed.write(head)
+        _pass_through(context, memoryview(data), sealed)
+        sealed.write(context.finalize() + context.tag)
+        return sealed.getvalue()
+
+    def decrypt(self, nonce: bytes, encrypted: bytes, bound: bytes) -> bytes:
+        """Raises `InvalidTag`. INVARIANT: nothing is returned that was not authenticated."""
+        if len(encrypted) <= _PIECE_BYTES:
+            return bytes(self._small.decrypt(nonce, encrypted, bound))
+        data = memoryview(encrypted)[:-_TAG_BYTES]
+        context = self._large(nonce, encrypted[-_TAG_BYTES:]).decryptor()
+        context.authenticate_additional_data(bound)
+        opened = io.BytesIO(bytes(len(data)))
+        _pass_through(context, data, opened)
+        context.finalize()
+        return opened.getvalue()
+
+
+def _pass_through(context: Any, data: memoryview, into: io.BytesIO) -> None:
+    for at in range(0, len(data), _PIECE_BYTES):
+        into.write(context.update(data[at : at + _PIECE_BYTES]))
+
+
 @functools.lru_cache(maxsize=256)
-def _cipher(key: bytes, key_id: str, tenant: str) -> AESGCM:  # type: ignore[name-defined]  # noqa: F821
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+def _cipher(key: bytes, key_id: str, tenant: str) -> _Cipher:
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
     info = cbor.encode(["hatchway tenant key", key_id, tenant])
-    return AESGCM(HKDF(SHA256(), _KEY_BYTES, salt=None, info=info).derive(key))
+    return _Cipher(HKDF(SHA256(), _KEY_BYTES, salt=None, info=info).derive(key))
 
 
 def _bind_purpose(protected: bytes, purpose: str, tenant: str) -> bytes:
@@ -157,12 +203,12 @@ def seal(data: bytes, keys: Keys, *, tenant: str = LOCAL_TENANT, purpose: str) -
     key_id = keys.current
     protected = cbor.encode({_ALGORITHM: _A256GCM, _CONTENT_TYPE: f"application/x-hatchway-{purpose}", _KEY_ID: key_id.encode()})
     nonce = secrets.token_bytes(_NONCE_BYTES)
-    cipher = _cipher(keys.by_id[key_id], key_id, tenant)
-    encrypted = cipher.encrypt(nonce, data, _bind_purpose(protected, purpose, tenant))
     # The last item is put behind the others by hand: it is megabytes, and the encoder would copy it twice.
     head = cbor.encode([protected, {_NONCE: nonce}, b""])
     assert head[-1:] == b"\x40"
-    return b"".join((bytes([_TAG_ENCRYPT0]), head[:-1], cbor.head(2, len(encrypted)), encrypted))
+    head = bytes([_TAG_ENCRYPT0]) + head[:-1] + cbor.head(2, len(data) + _TAG_BYTES)
+    cipher = _cipher(keys.by_id[key_id], key_id, tenant)
+    return cipher.encrypt(nonce, data, _bind_purpose(protected, purpose, tenant), head)
 
 
 def open_seal(blob: bytes | bytearray | memoryview, keys: Keys, *, tenant: str = LOCAL_TENANT, purpose: str) -> bytes:
@@ -175,10 +221,9 @@ def open_seal(blob: bytes | bytearray | memoryview, keys: Keys, *, tenant: str =
     if key is None:
         raise corrupt(f"this was sealed with the key {key_id!r}, which is not in the key ring")
     try:
-        opened: bytes = _cipher(key, key_id, tenant).decrypt(nonce, encrypted, _bind_purpose(protected, purpose, tenant))
+        return _cipher(key, key_id, tenant).decrypt(nonce, encrypted, _bind_purpose(protected, purpose, tenant))
     except InvalidTag:
         raise corrupt(f"this {purpose} is damaged, or belongs to another tenant") from None
-    return opened
 
 
 def purpose_of(blob: bytes) -> str:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import cbor2
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from sandbox.encoding.sealing import Keys, local_keys, open_seal, purpose_of, rotate_local_keys, seal
 from sandbox.errors import RequestError, SetupError
@@ -32,6 +35,23 @@ def test_what_is_sealed_can_be_opened_and_is_a_cose_encrypt0() -> None:
     assert list(unprotected) == [5] and len(unprotected[5]) == 12
     assert len(ciphertext) == len(b"data") + 16
     assert purpose_of(blob) == "snapshot"
+
+
+@pytest.mark.parametrize("length", [0, (256 << 10) - 16, (256 << 10) - 15, (256 << 10) + 1, 1_000_001])
+def test_large_data_is_sealed_piece_by_piece_into_the_same_form(length: int) -> None:
+    data = os.urandom(length)
+    blob = seal(data, KEYS, tenant="acme", purpose="snapshot")
+    protected, unprotected, encrypted = cbor2.loads(blob).value
+    info = cbor2.dumps(["hatchway tenant key", "k1", "acme"])
+    key = HKDF(SHA256(), 32, salt=None, info=info).derive(bytes(range(32)))
+    bound = cbor2.dumps(["Encrypt0", protected, cbor2.dumps(["hatchway", "snapshot", "acme"])])
+    assert AESGCM(key).decrypt(unprotected[5], encrypted, bound) == data, "as RFC 9052 says, whatever its size"
+    assert open_seal(blob, KEYS, tenant="acme", purpose="snapshot") == data
+    for place in (len(blob) // 2, -1):
+        damaged = bytearray(blob)
+        damaged[place] ^= 1
+        refused(bytes(damaged), tenant="acme")
+    refused(blob[:-1], tenant="acme")
 
 
 def test_two_seals_of_the_same_data_share_nothing() -> None:
