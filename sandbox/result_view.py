@@ -5,6 +5,7 @@ Does not know: the wire types, which inherit from `ResultView`.
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -32,6 +33,19 @@ class ResultView:
         error: Any
         exit_code: int
         displays: list[Any]
+
+    @property
+    def stdout_bytes(self) -> bytes:
+        """What the program wrote, byte for byte."""
+        return self._read_bytes("stdout")
+
+    @property
+    def stderr_bytes(self) -> bytes:
+        return self._read_bytes("stderr")
+
+    def _read_bytes(self, stream: str) -> bytes:
+        encoded = getattr(self, f"{stream}_base64")
+        return base64.b64decode(encoded) if isinstance(encoded, str) else getattr(self, stream).encode()
 
     @property
     def ok(self) -> bool:

@@ -151,7 +151,8 @@ class Display(msgspec.Struct, frozen=True):
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`stdin`, `filename`, `env`, `starts` and `on_limit` are ours. `env` is put into the environment before the run. `starts`
-    are the languages of programs that it may start (`python3 x.py` in a script); None: every one."""
+    are the languages of programs that it may start (`python3 x.py` in a script); None: every one. `stdin_base64` is for an input
+    that is no text."""
 
     session_id: str
     language: Language
@@ -166,15 +167,18 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     env: dict[str, str] = {}
     starts: list[Language] | None = None
     on_limit: OnLimit = OnLimit.UNDO
+    stdin_base64: str = ""
 
 
 class RunResult(ResultView, msgspec.Struct, frozen=True, kw_only=True):
-    """`exit_code` and `displays` are ours."""
+    """`exit_code` and `displays` are ours, and `stdout_base64` and `stderr_base64`, which are there where a stream is no text."""
 
     status: RunStatus
     result: Any = None
     stdout: str = ""
     stderr: str = ""
+    stdout_base64: str | msgspec.UnsetType = msgspec.UNSET
+    stderr_base64: str | msgspec.UnsetType = msgspec.UNSET
     diagnostics: list[Diagnostic] = []
     external_calls: list[ExternalCallRecord] = []
     snapshot_id: str | None = None

@@ -5,7 +5,7 @@
     fetch_text(url, headers) fetch_json(url, headers)                 the web, through the guarded client
     now()                                                             the time
 
-Rules: paths are absolute and have no `..`. URLs must be permitted by the policy as `net.connect`, and headers may use secrets
+Rules: paths have no `..`. URLs must be permitted by the policy as `net.connect`, and headers may use secrets
 (`${secret:NAME}`) without the program seeing them.
 """
 
@@ -122,8 +122,8 @@ _FETCH: Final = {"url": _URL, "headers": _HEADERS}
 
 
 def check_path(path: str) -> str:
-    if not path.startswith("/") or "\0" in path or ".." in path.split("/"):
-        raise ToolError("PERMISSION_DENIED", f"{path[:80]!r} must be an absolute path without '..'")
+    if "\0" in path or ".." in path.split("/"):
+        raise ToolError("PERMISSION_DENIED", f"{path[:80]!r} must be a path without '..'")
     return path
 
 

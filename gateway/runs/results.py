@@ -6,7 +6,7 @@ result; the value it computed does not.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -57,10 +57,16 @@ def abridge(result: RunResult) -> RunResult:
     return msgspec.structs.replace(result, external_calls=calls, diagnostics=[*result.diagnostics, told])
 
 
+def text_only(result: RunResult, /, **changed: Any) -> RunResult:
+    """The result with other output, of which nothing is left elsewhere."""
+    return msgspec.structs.replace(result, stdout_base64=msgspec.UNSET, stderr_base64=msgspec.UNSET, **changed)
+
+
 def hide_output(result: RunResult) -> RunResult:
     """A result without output of the program and without messages of the capabilities it called."""
     calls = [msgspec.structs.replace(one, error=None) for one in result.external_calls]
-    return msgspec.structs.replace(result, stdout="", stderr="", result=None, displays=[], external_calls=calls)
+    shown = text_only(result, stdout="", stderr="", result=None)
+    return msgspec.structs.replace(shown, displays=[], external_calls=calls)
 
 
 def withhold(result: RunResult, reason: str) -> RunResult:

@@ -15,7 +15,7 @@ from gateway.hooks.events import HookEvent
 from gateway.hooks.firing import Fired, Recheck
 from gateway.hooks.hook_store import HookStore
 from gateway.runs.calls import add_warnings
-from gateway.runs.results import reword, withhold
+from gateway.runs.results import reword, text_only, withhold
 from gateway.runs.turn import Turn
 from gateway.sessions.sessions import Sessions
 from gateway.shielding import run_to_completion
@@ -65,7 +65,7 @@ class RunHooks:
         if fired.withheld is None and not fired.rewrote:
             return result
         changed = {name: fired.data[name] for name in ("stdout", "stderr", "result")}
-        result = msgspec.structs.replace(result, displays=[], **changed)
+        result = text_only(result, displays=[], **changed)
         if fired.withheld is not None:
             return withhold(result, fired.data["error"])
         if result.error is not None and fired.data["error"] != result.error.message:

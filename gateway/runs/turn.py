@@ -31,7 +31,7 @@ from sandbox.workers.interface import FileChanges
 
 
 class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a client sends. Everything but the code has a default."""
+    """What a client sends. Everything but the code has a default. `stdin_base64` is for an input that is no text."""
 
     code: str
     language: Language | None = None
@@ -41,6 +41,7 @@ class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     return_snapshot: bool = False
     validate_only: bool = False
     stdin: str = ""
+    stdin_base64: Annotated[str, Meta(pattern="^[A-Za-z0-9+/]*={0,2}$")] = ""
     filename: str | None = None
     env: dict[str, str] = {}
     on_limit: OnLimit = OnLimit.UNDO
@@ -231,6 +232,7 @@ def make_request(session: Session, body: RunBody, limits: SessionLimits, starts:
         validate_only=body.validate_only,
         limits=lower(limits, body.limits, body.timeout_ms),
         stdin=body.stdin,
+        stdin_base64=body.stdin_base64,
         filename=body.filename,
         env=body.env,
         starts=starts,

@@ -146,13 +146,10 @@ def open_stdin(options: argparse.Namespace) -> bytes | Source:
         return sys.stdin.buffer.read()
 
 
-def read_stdin(options: argparse.Namespace) -> str:
-    """The same for a gateway, whose requests are text, whole."""
+def read_stdin(options: argparse.Namespace) -> bytes:
+    """The same for a gateway, which is sent all of it."""
     stdin = open_stdin(options)
-    try:
-        return (stdin.read_all() if isinstance(stdin, Source) else stdin).decode()
-    except UnicodeDecodeError as error:
-        raise RequestError("INVALID_ARGUMENT", f"standard input is not valid UTF-8 at byte {error.start}", "use --file") from None
+    return stdin.read_all() if isinstance(stdin, Source) else stdin
 
 
 def choose_limits(options: argparse.Namespace) -> dict[str, int]:

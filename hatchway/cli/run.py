@@ -121,15 +121,18 @@ def _name_option(result: RunResult) -> RunResult:
 def _run_governed(options: argparse.Namespace, program: Program, limits: dict[str, int]) -> tuple[RunResult, bool]:
     from gateway.runs.runs import RunBody
     from hatchway.cli import run_governed
+    from hatchway.client.async_client import spell_stdin
 
     if options.arguments:
         raise RequestError("INVALID_ARGUMENT", "arguments of the program do not go together with --policy", "use --input")
     language = parse_language(program.language)
+    text, encoded = spell_stdin(read_stdin(options)).values()
     body = RunBody(
         code=decode_code(program.code if options.check or options.json else end_as_file(program, language)),
         language=language,
         inputs=parse_inputs(options),
-        stdin=read_stdin(options),
+        stdin=text,
+        stdin_base64=encoded,
         validate_only=options.check,
         filename=program.filename,
         on_limit=OnLimit(options.on_limit),

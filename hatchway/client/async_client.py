@@ -7,6 +7,7 @@ Rules: a refusal of the gateway is raised as `RequestError` with the contract's 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Mapping
@@ -49,7 +50,7 @@ class RunOptions(TypedDict, total=False):
 
     language: str | Language | None
     inputs: Mapping[str, Any] | None
-    stdin: str
+    stdin: str | bytes
     timeout_ms: int | None
     limits: SessionLimits | None
     validate_only: bool
@@ -75,7 +76,17 @@ def run_request(session_id: str | None, code: str, options: RunOptions, *, is_st
     """A run in a session, or in one of its own that is gone afterwards."""
     name, where = ("run_once", {}) if session_id is None else ("run_in_session", {"session_id": session_id})
     arguments = {**where, "code": code, "mode": "stream" if is_streamed else None, **_spell_language(options)}
+    if isinstance(stdin := arguments.get("stdin"), bytes):
+        arguments |= spell_stdin(stdin)
     return request(name, kind=RunInfo, once=True, **arguments)
+
+
+def spell_stdin(stdin: bytes) -> dict[str, str]:
+    """An input as a request carries it: as text, or in base64."""
+    try:
+        return {"stdin": stdin.decode(), "stdin_base64": ""}
+    except UnicodeDecodeError:
+        return {"stdin": "", "stdin_base64": base64.b64encode(stdin).decode()}
 
 
 def _spell_language(options: Mapping[str, Any]) -> Mapping[str, Any]:

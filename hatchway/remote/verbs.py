@@ -30,6 +30,8 @@ from hatchway.client.requests import ApprovalInfo, Ask, Matches, Refused, RunInf
 from sandbox.errors import RequestError, SandboxError
 from sandbox.wire import RunResult
 
+_UNKNOWN = "\ufffd"
+
 
 def _show(options: argparse.Namespace, items: Iterable[Any], line: Callable[[Any], str]) -> int:
     for item in items:
@@ -60,6 +62,7 @@ class WatchedRun:
         self._client, self._is_alone, self._is_shown = client, is_alone, is_shown
         self._begun: dict[str, str] = {}
         self._said = ["", ""]
+        self._shown_bytes = [0, 0]
 
     def run(self, ask: Ask) -> RunInfo:
         try:
@@ -78,9 +81,15 @@ class WatchedRun:
         raise Unreachable("the stream ended before the run did")
 
     def _tell(self, stream: int, text: str) -> None:
+        """What may stand for bytes that are no text is not shown before the end, when those are known."""
+        is_exact = _UNKNOWN not in self._said[stream]
         self._said[stream] += text
-        if self._is_shown:
-            write_output(stream, text.encode("utf-8", "replace"))
+        if self._is_shown and is_exact:
+            self._write(stream, text.partition(_UNKNOWN)[0].encode("utf-8", "replace"))
+
+    def _write(self, stream: int, data: bytes) -> None:
+        self._shown_bytes[stream] += len(data)
+        write_output(stream, data)
 
     def end(self, run: RunInfo) -> None:
         """Show what was not told while it ran: all of it, where a hook had to look at it first."""
@@ -93,9 +102,9 @@ class WatchedRun:
     def _show_rest(self, done: RunResult) -> bool:
         """Whether all that was written has now been shown."""
         texts = (done.stdout, done.stderr)
-        for stream, text in enumerate(texts):
+        for stream, (text, data) in enumerate(zip(texts, (done.stdout_bytes, done.stderr_bytes), strict=True)):
             if text.startswith(self._said[stream]):
-                write_output(stream, text[len(self._said[stream]) :].encode("utf-8", "replace"))
+                self._write(stream, data[self._shown_bytes[stream] :])
         return all(text.startswith(said) for text, said in zip(texts, self._said, strict=True))
 
     def _cancel(self) -> None:
@@ -119,8 +128,8 @@ def _show_run(client: Client, options: argparse.Namespace, run: RunInfo, watched
     done = requests.get_result(run)
     waits_for = list(client.approvals(run_id=run.id)) if run.state == "waiting" else []
     if watched is None and not options.json:
-        for stream, text in enumerate((done.stdout, done.stderr)):
-            write_output(stream, text.encode("utf-8", "replace"))
+        for stream, data in enumerate((done.stdout_bytes, done.stderr_bytes)):
+            write_output(stream, data)
     elif watched is not None:
         watched.end(run)
     if options.json:

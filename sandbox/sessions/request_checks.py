@@ -6,6 +6,7 @@ else is raised, whatever a caller put into it. Does not know: guests, sessions.
 
 from __future__ import annotations
 
+import base64
 import re
 from typing import Final
 
@@ -114,7 +115,10 @@ def _invalid(message: str, hint: str | None = None) -> RequestError:
 
 
 def stdin_bytes(request: RunRequest) -> bytes:
-    """What the program reads. A request carries text; bytes that are none stand in it as `surrogateescape` writes them."""
+    """What the program reads. A request carries text; bytes that are none stand in it as `surrogateescape` writes them, or in
+    base64."""
+    if request.stdin_base64:
+        return base64.b64decode(request.stdin_base64)
     try:
         return request.stdin.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -10,6 +10,7 @@ Does not know: tenants, policy, HTTP.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import contextvars
 import secrets
@@ -62,7 +63,17 @@ from sandbox.wire import (
 _TYPESCRIPT = Language.TYPESCRIPT
 _DONE, _CALL, _NAMES, _ERASE, _START = b"DCNEX"
 _OVERFLOW_HINT = "nest calls and data less deeply: this stack has one size, and no limit changes it"
-_FIELDS = ("stdout", "stderr", "external_calls", "metrics", "diagnostics", "displays", "exit_code")
+_FIELDS = (
+    "stdout",
+    "stderr",
+    "stdout_base64",
+    "stderr_base64",
+    "external_calls",
+    "metrics",
+    "diagnostics",
+    "displays",
+    "exit_code",
+)
 """What a run that failed leaves behind like any other."""
 OnOutput = Callable[[int, bytes], None]
 _running: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar("hatchway_running", default=())
@@ -95,6 +106,22 @@ def failure(error: ErrorObject, **fields: Any) -> RunResult:
     diagnostics = [mirrored, *(found for found in fields.pop("diagnostics", []) if found != mirrored)]
     exit_code = fields.pop("exit_code", 0) or 1
     return RunResult(status=status, error=error, diagnostics=diagnostics, exit_code=exit_code, **fields)
+
+
+def read_output(run: Run) -> dict[str, Any]:
+    """Both streams as a result has them: as text, and in base64 too where that would lose something."""
+    said = {}
+    for name, raw in zip(("stdout", "stderr"), run.output, strict=True):
+        try:
+            said[name] = raw.decode()
+        except UnicodeDecodeError as error:
+            said[name] = raw.decode("utf-8", "replace")
+            is_cut = run.output_dropped_bytes and error.end == len(raw) > error.start >= len(raw) - 3
+            if is_cut:  # by the limit, inside of a character
+                said[name] = raw[: error.start].decode()
+            else:
+                said[f"{name}_base64"] = base64.b64encode(raw).decode()
+    return said
 
 
 class Session:
@@ -346,8 +373,7 @@ class Session:
         return RunResult(
             status=RunStatus.OK,
             result=outcome.result,
-            stdout=run.output[0].decode("utf-8", "replace"),
-            stderr=run.output[1].decode("utf-8", "replace"),
+            **read_output(run),
             external_calls=calls.records,
             metrics=Metrics(
                 duration_ms=run.elapsed_ns() // 1_000_000,

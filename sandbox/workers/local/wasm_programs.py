@@ -27,7 +27,7 @@ from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.guest import HostCall
 from sandbox.guests.host_inputs import World
 from sandbox.guests.images import IMPORTS, images
-from sandbox.sessions.session import failure
+from sandbox.sessions.session import failure, read_output
 from sandbox.wasi.wasi import SIGNATURES, GuestExit, Wasi
 from sandbox.wire import ErrorObject, Metrics, RunResult, RunStatus, SessionLimits
 from sandbox.workers.interface import Aside
@@ -95,12 +95,11 @@ def run_module(
     except (Trap, NativeError) as broken:
         lines = str(broken).strip().splitlines() or ["no reason given"]
         error = ErrorObject(code="RUNTIME_ERROR", message=f"the module broke off: {lines[-1].strip()}")
-    stdout, stderr = (stream.decode("utf-8", "replace") for stream in run.output)
     made = calls.records
     metrics = Metrics(
         duration_ms=run.elapsed_ns() // 1_000_000, cpu_ms=run.cpu_ns() // 1000 / 1000, external_calls_count=len(made)
     )
-    said: dict[str, Any] = {"stdout": stdout, "stderr": stderr, "metrics": metrics, "external_calls": made}
+    said: dict[str, Any] = {**read_output(run), "metrics": metrics, "external_calls": made}
     if error is not None:
         return failure(error, status=status, exit_code=exit_code, **said)
     return RunResult(status=RunStatus.OK, exit_code=exit_code, **said)

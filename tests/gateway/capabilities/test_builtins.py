@@ -86,7 +86,7 @@ def test_files_are_read_written_and_listed() -> None:
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("path", ["a.txt", "./a", "/workspace/../etc/passwd", "/..", "/a\0b", "../x"])
+@pytest.mark.parametrize("path", ["/workspace/../etc/passwd", "/..", "/a\0b", "../x"])
 def test_path_that_is_not_plainly_inside_is_denied(path: str) -> None:
     async def main() -> None:
         one = await service()

@@ -6,6 +6,7 @@ import asyncio
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from gateway.errors import Forbidden, GatewayError, TooMany
@@ -75,6 +76,9 @@ def test_a_hook_after_a_run_redacts_what_it_printed() -> None:
             await hook(house, "redact", "after_run", "", executor={"type": "python", "command": code}, on_error="block")
             done = await run(house, "print('card 4711')")
             assert done.result is not None and done.result.stdout == "card ****\n"
+            done = await run(house, "import sys\nsys.stdout.buffer.write(b'4711 \\xff')")
+            assert done.result is not None and done.result.stdout_bytes == "**** \ufffd".encode()
+            assert "base64" not in msgspec.json.encode(done.result).decode()
 
     asyncio.run(main())
 

@@ -136,11 +136,14 @@ def test_a_policy_that_cannot_be_used_runs_nothing(tmp_path: Path, policy: str, 
         assert said.out == "" and said.err.startswith("error: ") and "Traceback" not in said.err
 
 
-def test_what_a_gateway_cannot_take_is_refused_before_anything_runs(
-    policy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_gateway_cannot_take_is_refused_before_anything_runs(policy: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--policy", policy, *ACME, "-c", "1", "--", "word"]) == 2
     assert "do not go together with --policy" in capsys.readouterr().err
+
+
+def test_input_that_is_no_text_reaches_the_program(
+    policy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"ab\xff")))
-    assert main(["run", "--policy", policy, *ACME, "-c", "1"]) == 2
-    assert "not valid UTF-8 at byte 2" in capsys.readouterr().err
+    assert main(["run", "--policy", policy, *ACME, "-c", "import sys; print(sys.stdin.buffer.read().hex())"]) == 0
+    assert capsys.readouterr().out == "6162ff\n"

@@ -208,3 +208,11 @@ def test_a_file_has_its_true_size_and_a_session_its_snapshot_version(client: Cli
         box.files.write("b.bin", bytes([0, 255, 7, 9]))
         assert [(one.size, one.size_bytes) for one in box.files.list()] == [(4, 8)]
         assert client.do("get_session", session_id=box.id)["snapshot_version"] > 1
+
+
+def test_input_and_output_of_runs_are_byte_exact(client: Client) -> None:
+    data = bytes(range(256))
+    with client.sandbox(language="shell") as box:
+        result = box.run("cat; printf '\\377' >&2", stdin=data)
+        assert (result.stdout_bytes, result.stderr_bytes) == (data, b"\xff")
+        assert box.run("cat", stdin="é".encode()).stdout == "é"

@@ -302,3 +302,13 @@ def test_a_run_whose_output_nobody_reads_any_more_is_cancelled(
         finish(gateway, gateway.token, run.id)
         ended = client.get_run(run.id).result
         assert ended is not None and ended.status == "cancelled"
+
+
+def test_output_that_is_no_text_is_written_byte_for_byte(
+    client: Client, remote: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[tuple[int, bytes]] = []
+    monkeypatch.setattr("hatchway.remote.verbs.write_output", lambda stream, data: written.append((stream, data)))
+    with client.sandbox(language="shell") as box:
+        assert remote("run", "--session", box.id, "-c", "printf 'a\\377'; sleep 0.1; printf '\\xe2\\x82b'").returncode == 0
+    assert b"".join(data for _, data in written) == b"a\xff\xe2\x82b"

@@ -7,6 +7,7 @@ import contextlib
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 import hatchway
@@ -155,3 +156,30 @@ def test_metrics_are_real_numbers(box: hatchway.Sandbox) -> None:
     large = box.run("x = bytearray(10_000_000)\nx[::4096] = b'x' * len(x[::4096])\nsum(range(100_000))")
     assert large.metrics.memory_peak_bytes - small.metrics.memory_peak_bytes > 9_000_000
     assert large.metrics.cpu_ms > 0 and large.metrics.duration_ms >= 0 and large.metrics.instructions == 0
+
+
+BYTES = bytes(range(256)) * 3
+COPIES = {
+    PYTHON: "import sys\nsys.stdout.buffer.write(sys.stdin.buffer.read())\nsys.stderr.buffer.write(b'\\xff')",
+    JAVASCRIPT: "const fs = require('fs'); fs.writeSync(1, fs.readFileSync(0)); fs.writeSync(2, Buffer.from([255]))",
+    SHELL: "cat; printf '\\377' >&2",
+}
+
+
+@pytest.mark.parametrize("language", COPIES)
+def test_input_and_output_are_byte_exact(box: hatchway.Sandbox, language: str) -> None:
+    result = box.run(COPIES[language], language=language, stdin=BYTES)
+    assert (result.stdout_bytes, result.stderr_bytes) == (BYTES, b"\xff"), result
+    again = msgspec.json.decode(msgspec.json.encode(result), type=hatchway.RunResult)
+    assert again.stdout_bytes == BYTES and again.stdout == BYTES.decode("utf-8", "replace")
+
+
+def test_a_text_needs_no_second_form(box: hatchway.Sandbox) -> None:
+    result = box.run("echo é", language=SHELL)
+    assert result.stdout_bytes == "é\n".encode() and "base64" not in msgspec.json.encode(result).decode()
+
+
+def test_output_that_a_limit_cut_inside_of_a_character_is_text(new_box: NewBox) -> None:
+    box = new_box(language=SHELL, limits={"max_stdout_bytes": 1001})
+    result = box.run("printf 'é%.0s' {1..1000}")
+    assert result.stdout == "é" * 500 and result.stdout_bytes == result.stdout.encode()
