@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from policy.model.catalog import Capability, Catalog, CatalogError, Field, builtin_catalog, load_catalog, make_catalog
     from policy.model.decisions import Approval, Decision
     from policy.model.ir import HookCall, Rate
-    from policy.policies import Policy, Session, compile_policy
+    from policy.policies import Policy, Session, Shadow, compile_policy
     from policy.text.diagnostics import Diagnostic
     from policy.tools.bundles import load_bundle, make_bundle
 
@@ -28,7 +28,7 @@ _HOMES = {
     "policy.model.catalog": "Capability Catalog CatalogError Field builtin_catalog load_catalog make_catalog",
     "policy.model.ir": "HookCall Rate",
     "policy.model.decisions": "Approval Decision",
-    "policy.policies": "Policy Session compile_policy",
+    "policy.policies": "Policy Session Shadow compile_policy",
     "policy.tools.bundles": "load_bundle make_bundle",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -47,6 +47,7 @@ __all__ = [
     "PolicyError",
     "Rate",
     "Session",
+    "Shadow",
     "UnsettledClaim",
     "builtin_catalog",
     "compile_policy",

@@ -6,6 +6,7 @@ sessions keep the one they were opened with, known by its digest.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,6 +106,11 @@ class Policy:
 
         return explain(self.ir, event, attributes)
 
+    def masked(self, event: str, attributes: Attributes) -> dict[str, Any]:
+        """The attributes as they may be logged: fields the catalog calls sensitive are hidden."""
+        known = {name: self.catalog.field(event, name) for name in attributes}
+        return {name: "***" if (field := known[name]) and field.sensitive else value for name, value in attributes.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -113,6 +119,23 @@ class Session:
     policy: Policy
     facts: dict[str, Scalar]
     decide: Callable[[str, Attributes], Decision]
+
+
+class Shadow:
+    """Two policies side by side: the current one decides, the candidate is only compared. Keeps the last differences."""
+
+    def __init__(self, current: Policy, candidate: Policy, *, keep: int = 1000) -> None:
+        self.current, self.candidate = current, candidate
+        self.asked = self.changed = 0
+        self.differences: deque[tuple[str, dict[str, Any], Decision, Decision]] = deque(maxlen=keep)
+
+    def decide(self, event: str, attributes: Attributes) -> Decision:
+        decision, other = self.current.decide(event, attributes), self.candidate.decide(event, attributes)
+        self.asked += 1
+        if decision.verdict != other.verdict:
+            self.changed += 1
+            self.differences.append((event, self.current.masked(event, attributes), decision, other))
+        return decision
 
 
 def compile_policy(

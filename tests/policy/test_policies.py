@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from policy import Approval, Policy, PolicyError, Rate, compile_policy
+from policy import Approval, Policy, PolicyError, Rate, Shadow, compile_policy
 from tests.policy.policy_texts import PASSING_TEST, SAMPLES, TOOLS, small
 
 CALLER = {"tenant": "acme", "session.role": "lead", "session.mfa": True, "session.risk": 50, "session.tainted": False}
@@ -144,6 +144,20 @@ def test_sessions_with_like_facts_share_their_functions(acme: Policy) -> None:
 def test_session_with_an_impossible_fact_cannot_open(acme: Policy, facts: dict[str, object]) -> None:
     with pytest.raises(PolicyError):
         acme.open_session(facts)  # type: ignore[arg-type]
+
+
+def test_shadow_decides_by_the_current_policy_and_counts_differences() -> None:
+    current = compile_policy(small("allow payments.refund when amount <= 100 rate 1/h per tenant"), catalog=TOOLS)
+    candidate = compile_policy(small("allow payments.refund when amount <= 50 rate 1/h per tenant"), catalog=TOOLS)
+    shadow = Shadow(current, candidate, keep=1)
+    assert shadow.decide("payments.refund", {"amount": 70, "note": "private"}).verdict == "allow"
+    shadow.decide("payments.refund", {"amount": 80})
+    shadow.decide("payments.refund", {"amount": 10})
+    assert (shadow.asked, shadow.changed, len(shadow.differences)) == (3, 2, 1)
+
+
+def test_sensitive_fields_are_hidden_in_logs(acme: Policy) -> None:
+    assert acme.masked("payments.refund", {"amount": 5, "note": "private"}) == {"amount": 5, "note": "***"}
 
 
 def test_errors_carry_all_diagnostics(tmp_path: Path) -> None:
