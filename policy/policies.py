@@ -18,6 +18,7 @@ from policy.evaluation.evaluator import Evaluator, Specialiser
 from policy.model import ir
 from policy.model.catalog import Catalog, Scalar
 from policy.model.decisions import Decision
+from policy.text.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from policy.checker import Checked
@@ -65,6 +66,10 @@ class Policy:
     @property
     def version(self) -> int:
         return self.ir.version
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        return tuple(d for d in self.checked.diagnostics if d.severity == "warning") if self.checked else ()
 
     def reads(self, event: str) -> tuple[str, ...]:
         """The fields a decision about `event` looks at; only these need to be supplied."""
@@ -119,6 +124,11 @@ class Session:
     policy: Policy
     facts: dict[str, Scalar]
     decide: Callable[[str, Attributes], Decision]
+
+    @property
+    def digest(self) -> str:
+        """The policy this session was opened with, for ever."""
+        return self.policy.digest
 
 
 class Shadow:

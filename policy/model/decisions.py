@@ -43,6 +43,19 @@ class Decision(msgspec.Struct, frozen=True):
         """Not denied: it may happen, perhaps after approval."""
         return self.verdict != "deny"
 
+    @property
+    def approval_policy(self) -> str | dict[str, dict[str, str]]:
+        """The wire form: `"none"`, `"manual"` or `{"auto": {"rule": …}}`."""
+        if self.verdict != "ask":
+            return "none"
+        return {"auto": {"rule": self.auto}} if self.auto else "manual"
+
+    def limit(self, name: str) -> int | None:
+        return dict(self.limits).get(name)
+
+    def to_json(self) -> bytes:
+        return msgspec.json.encode(self)
+
 
 DEFAULT = Decision("deny", "default", "no rule permits this")
 UNKNOWN = Decision("deny", "unknown", "no such capability or event")

@@ -144,6 +144,10 @@ class Registry:
         self.register(declare(function), function)
         return function
 
+    def get(self, name: str) -> tuple[Capability, Callable[..., Any]] | None:
+        entry = self._entries.get(name)
+        return None if entry is None else (entry.capability, entry.function)
+
     def entry(self, name: str) -> Entry | None:
         return self._entries.get(name)
 
