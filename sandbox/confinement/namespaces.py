@@ -160,9 +160,8 @@ def make_root(
     """Everything this process can see from now on: the trees, links and files, and with `processes` a /proc of its own."""
     check(libc.mount(None, b"/", None, ctypes.c_ulong(_PRIVATE | 1 << 14), None))
     root = _make_filesystem(b"tmpfs", (b"mode", b"755"))
-    made = (
-        [Tree(_make_filesystem(b"proc"), "/proc", True)] if processes else []
-    )  # while the machine's can be seen: the kernel asks
+    # While the machine's can be seen: the kernel asks.
+    made = [Tree(_make_filesystem(b"proc"), "/proc", True)] if processes else []
     call(_MOVE_MOUNT, root, b"", _HERE, _PLACE, _MOVE_FROM_EMPTY_PATH)
     os.fchdir(root)
     check(libc.pivot_root(b".", b"."))

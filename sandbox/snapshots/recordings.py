@@ -8,12 +8,10 @@ changed nothing, so its recording ends with the state it started with. Replays c
 except where a changed answer ("what if") leads to a question that was never asked.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
@@ -96,7 +94,7 @@ class Recording(Rerun):
         tenant: str = LOCAL_TENANT,
         memory_mb: int | None = None,
         files: VfsLimits | None = None,
-    ) -> Recording:
+    ) -> Self:
         """`memory_mb` is what the receiver allows; without it, what the recorded run was allowed."""
         stored = _Stored.decode(open_seal(blob, keys or local_keys(), tenant=tenant, purpose=PURPOSE))
         allowed = memory_mb if memory_mb is not None else MOST.memory_mb

@@ -4,8 +4,6 @@ A `Journal` is what went into a run. With the state the run started from, a `Rer
 it happen once more. `StoredRerun` is both as bytes.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
@@ -50,7 +48,7 @@ class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     starts: list[Language] | None = None
 
     @classmethod
-    def of(cls, session: Session, request: RunRequest, tape: Tape) -> Journal:
+    def of(cls, session: Session, request: RunRequest, tape: Tape) -> Self:
         """Of a run that has just ended."""
         return cls(
             session_id=session.id,

@@ -9,12 +9,10 @@ strict decoder; anything else is a `FrameError`, after which the connection is n
 arrives, in order; work that takes longer starts a task.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple, Self, cast
 
 from sandbox.encoding import cbor
 from sandbox.errors import SandboxError
@@ -100,7 +98,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     @classmethod
-    async def over(cls, end: socket.socket, on_frame: Callable[[Frame], None], on_lost: Callable[[str], None]) -> Connection:
+    async def over(cls, end: socket.socket, on_frame: Callable[[Frame], None], on_lost: Callable[[str], None]) -> Self:
         end.setblocking(False)
         _, connection = await asyncio.get_running_loop().connect_accepted_socket(lambda: cls(on_frame, on_lost), end)
         return connection

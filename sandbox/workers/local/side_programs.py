@@ -16,6 +16,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import msgspec
 
@@ -135,13 +136,13 @@ class Asides:
             self._spares.discard(fork)
 
 
+@dataclass(slots=True)
 class _Meter:
     """Ends a program at the first byte of output over its limit."""
 
-    def __init__(self, most_bytes: int, cancel: Cancel) -> None:
-        self.is_over = False
-        self._left_bytes = most_bytes
-        self._cancel = cancel
+    _left_bytes: int
+    _cancel: Cancel
+    is_over: bool = False
 
     def __call__(self, stream: int, data: bytes) -> None:
         self._left_bytes -= len(data)
