@@ -51,6 +51,7 @@ _AT_EMPTY_PATH: Final = 0x1000
 _MADV_POPULATE_WRITE: Final = 23
 _WRITE_AND_EXECUTE: Final = 6
 _PRIO_PROCESS: Final = 0
+_RUSAGE_THREAD: Final = 1
 _FCNTL: Final = (0, 1, 2, 3, 4, 1030, 1033, 1034)
 """Duplicate, flags, and the seals of files without a name: nothing that sends signals or locks."""
 
@@ -77,10 +78,11 @@ _WORKER: Final[dict[str, Rule]] = {
     "mprotect": [(2, _WRITE_AND_EXECUTE, (0, 2, 4))],
     "setpriority": [(0, ALL, (_PRIO_PROCESS,)), (2, ALL, (LOW_PRIORITY,))],
     "process_madvise": [(3, ALL, (_MADV_POPULATE_WRITE,))],
+    "getrusage": [(0, ALL, (_RUSAGE_THREAD,))],
 }  # fmt: skip
 """What a worker needs once it serves: memory, its socket, threads and a lower priority for those that compute for long, clocks,
-the page scan. clone3 is answered as an old kernel would, because its flags are behind a pointer: threads are then made by clone,
-whose flags can be seen."""
+the page scan, the page faults of a turn. clone3 is answered as an old kernel would, because its flags are behind a pointer:
+threads are then made by clone, whose flags can be seen."""
 
 WORKER: Final = Filter(_WORKER)
 PARSER: Final = Filter({**_WORKER, **dict.fromkeys(("clone", "fork", "wait4", "kill", "pipe2", "dup3"), ALLOW)})
