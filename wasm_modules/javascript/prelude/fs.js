@@ -7,9 +7,14 @@
     S_IFLNK = 0o120000,
     LINKS_MAX = 40;
 
+  const refusal = (code, errno, text, syscall, path) =>
+    Object.assign(new Error(`${code}: ${text}, ${syscall} '${path}'`), { errno, code, syscall, path });
+  const missing = (syscall, path) => refusal("ENOENT", -2, "no such file or directory", syscall, path);
+
   const resolve = (path) => {
     if (path instanceof URL) path = decodeURIComponent(path.pathname);
     if (path instanceof Uint8Array) path = native.decode(path, false);
+    if (path === "") throw missing("open", path);
     const full = hooks.path.resolve(path);
     if (full.includes("\0"))
       throw Object.assign(new TypeError("The path must not contain null bytes"), { code: "ERR_INVALID_ARG_VALUE" });
@@ -17,10 +22,6 @@
   };
 
   const encodingIn = (options) => (typeof options === "string" ? options : options?.encoding);
-
-  const refusal = (code, errno, text, syscall, path) =>
-    Object.assign(new Error(`${code}: ${text}, ${syscall} '${path}'`), { errno, code, syscall, path });
-  const missing = (syscall, path) => refusal("ENOENT", -2, "no such file or directory", syscall, path);
 
   class Stats {
     constructor([mode, size, mtimeMs, ctimeMs, atimeMs, nlink, ino, uid]) {
