@@ -261,6 +261,7 @@ class Service:
         files = SessionFiles(self.files)
         self._servers = await equip(self.catalogue, equipment or Equipment(), self.egress, self.vault, files, functions)
         await self.default.find(self._servers)
+        await self.runners.recover()
         await self.maintenance.start()
 
     def servers(self) -> dict[str, ServerState]:

@@ -20,7 +20,7 @@ from benches.harness import Bench, Contender, Promise, Scenario
 from benches.sessions import TITLES, ready
 
 if TYPE_CHECKING:
-    from gateway.runners.interface import RunnerSession
+    from gateway.runners.runner_session import RunnerSession
     from gateway.runners.wire import Command
 
 _COMMANDS = {

@@ -11,11 +11,11 @@ import hashlib
 import io
 import tarfile
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from gateway.runners.errors import too_large, unknown
-from gateway.runners.wire import Artifact, ArtifactRequest
+from gateway.runners.wire import Artifact, ArtifactRequest, FileEntry
 
 MAX_ARTIFACT_BYTES = 64 << 20
 Permitted = Callable[[str], bool]
@@ -27,8 +27,8 @@ def everything(name: str) -> bool:
 
 
 class Blobs(Protocol):
-    async def put(self, contents: bytes) -> str:
-        """Keep; the id under which it is found."""
+    async def put(self, contents: bytes, salt: bytes = b"") -> str:
+        """Keep; the id under which it is found. With a `salt` it is no other's, though the contents be the same."""
         ...
 
     async def get(self, blob_id: str) -> bytes:
@@ -48,10 +48,10 @@ class MemoryBlobs:
         self._limit_bytes = limit_bytes
         self._used_bytes = 0
 
-    async def put(self, contents: bytes) -> str:
+    async def put(self, contents: bytes, salt: bytes = b"") -> str:
         if len(contents) > self._limit_bytes:
             raise too_large("a blob", self._limit_bytes)
-        blob_id = hashlib.sha256(contents).hexdigest()
+        blob_id = hashlib.sha256(salt + contents).hexdigest()
         if blob_id not in self._blobs:
             self._blobs[blob_id] = contents
             self._used_bytes += len(contents)
@@ -71,16 +71,37 @@ class MemoryBlobs:
 
 def pack(files: Iterable[tuple[str, bytes]]) -> bytes:
     """A tar archive of files with their paths."""
+    entries = ((FileEntry(path=name, kind="file", size_bytes=0, mode=0o644, modified_ms=0), data) for name, data in sorted(files))
+    return pack_tree(entries)
+
+
+def pack_tree(members: Iterable[tuple[FileEntry, bytes]]) -> bytes:
+    """A tar archive of files, directories and links with their modes."""
     buffer, total_bytes = io.BytesIO(), 0
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for name, contents in sorted(files):
+        for entry, contents in members:
             total_bytes += len(contents)
             if total_bytes > MAX_ARTIFACT_BYTES:
                 raise too_large("an artifact", MAX_ARTIFACT_BYTES)
-            member = tarfile.TarInfo(name)
-            member.size = len(contents)
+            member = tarfile.TarInfo(entry.path)
+            member.size, member.mode, member.mtime = len(contents), entry.mode, entry.modified_ms // 1000
+            member.type = {"directory": tarfile.DIRTYPE, "link": tarfile.SYMTYPE}.get(entry.kind, tarfile.REGTYPE)
+            member.linkname = entry.target or ""
             archive.addfile(member, io.BytesIO(contents))
     return buffer.getvalue()
+
+
+def unpack_tree(archive: bytes) -> Iterator[tuple[FileEntry, bytes]]:
+    """What `pack_tree` has packed."""
+    kinds = {tarfile.DIRTYPE: "directory", tarfile.SYMTYPE: "link"}
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as source:
+        for member in source:
+            opened = source.extractfile(member) if member.isreg() else None
+            entry = FileEntry(
+                path=member.name, kind=kinds.get(member.type, "file"), size_bytes=member.size, mode=member.mode,
+                modified_ms=int(member.mtime) * 1000, target=member.linkname or None,
+            )  # fmt: skip
+            yield entry, opened.read() if opened is not None else b""
 
 
 async def keep(request: ArtifactRequest, contents: bytes, blobs: Blobs) -> Artifact:

@@ -8,37 +8,36 @@ belongs to the owner of the folder it is made in.
 
 THREAT[TM-RUN-LINK]: a file with several names (hard links) may be one from outside: it is not read, and never written through.
 
-Rules: standard library only. This file is also sent to machines at the far end of an ssh connection, and runs there as a program.
+Rules: standard library only. This file is also sent to machines at the far end of an ssh connection.
 Does not know: sessions, mounts, errors of the gateway.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import json
 import os
-import resource
 import secrets
-import signal
+import shutil
 import stat
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 OPENAT2 = 437
 NO_MAGICLINKS, BENEATH = 0x02, 0x08
-PR_SET_PDEATHSIG = 1
 ATTEMPTS = 64
 HOPS = 16
 DEPTH = 100
 NAMES = 10_000
+_KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFLNK: "link"}
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Refused(Exception):
-    """`kind` is outside, missing, kind, links, large or failed."""
+    """`kind` is outside, missing, kind, links, large, full or failed."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(kind)
@@ -96,7 +95,9 @@ def _refusal(code: int) -> Refused:
         return Refused("outside")
     if code in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
         return Refused("missing")
-    return Refused("kind" if code in (errno.EISDIR, errno.ENOTEMPTY) else "failed")
+    if code in (errno.ENOTEMPTY, errno.EEXIST):
+        return Refused("full")
+    return Refused("kind" if code == errno.EISDIR else "failed")
 
 
 def read(root: int, path: str, limit_bytes: int) -> bytes:
@@ -124,24 +125,24 @@ def _contents(found: int, limit_bytes: int) -> bytes:
     return contents
 
 
-def write(root: int, path: str, contents: bytes) -> None:
-    """Create or replace a file, and the directories on the way to it."""
+def write(root: int, path: str, contents: bytes, mode: int | None = None) -> None:
+    """Create or replace a file, and the directories on the way to it. Without `mode` a file keeps the one it has."""
     for _ in range(HOPS):
         head, _, name = path.rstrip("/").rpartition("/")
         if name in ("", ".", "..") or path.startswith("/") or path.endswith("/"):
             raise Refused("outside" if path.startswith("/") or name == ".." else "kind")
         parent = make_directory(root, head)
         try:
-            link = _put(parent, name, contents)
+            target = _put(parent, name, contents, mode)
         finally:
             os.close(parent)
-        if link is None:
+        if target is None:
             return
-        path = link if link.startswith("/") else f"{head}/{link}" if head else link
+        path = target if target.startswith("/") else f"{head}/{target}" if head else target
     raise Refused("outside")
 
 
-def _put(parent: int, name: str, contents: bytes) -> str | None:
+def _put(parent: int, name: str, contents: bytes, asked: int | None) -> str | None:
     """Give `contents` the name; or, where the name is a link, say where it leads."""
     mode = 0o666 & ~_umask()
     try:
@@ -164,7 +165,8 @@ def _put(parent: int, name: str, contents: bytes) -> str | None:
         with open(opened, "wb") as file:
             file.write(contents)
             _give(file.fileno(), parent)
-            os.fchmod(file.fileno(), mode)
+            os.fchmod(file.fileno(), mode if asked is None else asked & 0o777)
+            os.fsync(file.fileno())
         os.rename(part, name, src_dir_fd=parent, dst_dir_fd=parent)
     except OSError as error:
         try:
@@ -173,6 +175,23 @@ def _put(parent: int, name: str, contents: bytes) -> str | None:
             pass
         raise _refusal(error.errno or 0) from None
     return None
+
+
+def link(root: int, path: str, target: str) -> None:
+    """Make a symbolic link, in the place of a file or link."""
+    os.close(make_directory(root, path.rstrip("/").rpartition("/")[0]))
+    parent, name = _hold(root, path)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=parent)
+        os.symlink(target, name, dir_fd=parent)
+        if os.geteuid() == 0:
+            owner = os.fstat(parent)
+            os.chown(name, owner.st_uid, owner.st_gid, dir_fd=parent, follow_symlinks=False)
+    except OSError as error:
+        raise _refusal(error.errno or 0) from None
+    finally:
+        os.close(parent)
 
 
 def make_directory(root: int, path: str) -> int:
@@ -239,31 +258,99 @@ def _umask() -> int:
     return 0o022
 
 
-def files(root: int, path: str = "", most: int = NAMES) -> Iterator[str]:
-    """The regular files below a directory, as paths below it, sorted; links and special files are left out."""
+def list_entries(root: int, path: str = "", *, recursive: bool = True, most: int = NAMES) -> Iterator[dict[str, Any]]:
+    """What is below a directory, sorted: `path` below it, `kind` (file, directory, link or other), `size_bytes`, `mode`,
+    `modified_ms`, a link's `target`. Links are told and not followed. A directory that cannot be read is `other`."""
     pending, found = [""], 0
     while pending:
         prefix = pending.pop()
+        opened = resolve(root, "/".join(part for part in (path, prefix) if part), os.O_RDONLY | os.O_DIRECTORY)
         try:
-            opened = resolve(root, "/".join(part for part in (path, prefix) if part), os.O_RDONLY | os.O_DIRECTORY)
-        except Refused:
-            if not prefix:
-                raise
-            continue
-        try:
-            with os.scandir(opened) as entries:
-                listed = sorted((e.name, e.is_dir(follow_symlinks=False), e.is_file(follow_symlinks=False)) for e in entries)
-        finally:
-            os.close(opened)
-        below = prefix + "/" if prefix else ""
-        for name, is_directory, is_file in reversed(listed):
-            found += 1
+            names = sorted(name for name in os.listdir(opened) if not (name.startswith(".") and name.endswith(".part")))
+            found += len(names)
             if found > most:
                 raise Refused("large")
-            if is_directory and below.count("/") < DEPTH:
-                pending.append(below + name)
-            elif is_file and not (name.startswith(".") and name.endswith(".part")):
-                yield below + name
+            listed = [_describe(opened, name, f"{prefix}/{name}" if prefix else name) for name in names]
+        finally:
+            os.close(opened)
+        yield from (entry for entry in listed if entry)
+        if recursive and prefix.count("/") < DEPTH:
+            pending += [entry["path"] for entry in reversed(listed) if entry.get("kind") == "directory"]
+
+
+def _describe(parent: int, name: str, path: str) -> dict[str, Any]:
+    """Empty if it is not there any more."""
+    try:
+        known = os.lstat(name, dir_fd=parent)
+        target = os.readlink(name, dir_fd=parent) if stat.S_ISLNK(known.st_mode) else None
+        readable = os.access(name, os.R_OK | os.X_OK, dir_fd=parent, effective_ids=True)
+    except OSError:
+        return {}
+    kind = _KINDS.get(stat.S_IFMT(known.st_mode), "other")
+    return {
+        "path": path, "kind": "other" if kind == "directory" and not readable else kind, "size_bytes": known.st_size,
+        "mode": stat.S_IMODE(known.st_mode), "modified_ms": known.st_mtime_ns // 1_000_000, "target": target,
+    }  # fmt: skip
+
+
+def files(root: int, path: str = "", most: int = NAMES) -> Iterator[str]:
+    """The regular files below a directory, as paths below it."""
+    return (entry["path"] for entry in list_entries(root, path, most=most) if entry["kind"] == "file")
+
+
+def describe(root: int, path: str) -> dict[str, Any]:
+    """What is at a path; a link there is told and not followed."""
+    head, _, name = path.rstrip("/").rpartition("/")
+    parent = resolve(root, head, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        if name == "..":
+            raise Refused("outside")
+        entry = _describe(parent, name or ".", path)
+    finally:
+        os.close(parent)
+    if not entry:
+        raise Refused("missing")
+    return entry
+
+
+def move(root: int, path: str, target: str) -> None:
+    """Give what is at `path` another name. A file or link there is replaced, a directory that has entries is not."""
+    parent, name = _hold(root, path)
+    try:
+        os.close(make_directory(root, target.rstrip("/").rpartition("/")[0]))
+        other, new = _hold(root, target)
+        try:
+            os.rename(name, new, src_dir_fd=parent, dst_dir_fd=other)
+        except OSError as error:
+            raise _refusal(error.errno or 0) from None
+        finally:
+            os.close(other)
+    finally:
+        os.close(parent)
+
+
+def delete(root: int, path: str, *, recursive: bool = False) -> None:
+    """Remove a file, a link or an empty directory; with `recursive` a directory with all below it."""
+    parent, name = _hold(root, path)
+    try:
+        if not stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
+            os.unlink(name, dir_fd=parent)
+        elif recursive:
+            shutil.rmtree(name, dir_fd=parent)
+        else:
+            os.rmdir(name, dir_fd=parent)
+    except OSError as error:
+        raise _refusal(error.errno or 0) from None
+    finally:
+        os.close(parent)
+
+
+def _hold(root: int, path: str) -> tuple[int, str]:
+    """The directory that a name is in, and the name."""
+    head, _, name = path.rstrip("/").rpartition("/")
+    if name in ("", ".", "..") or path.startswith("/"):
+        raise Refused("outside" if path.startswith("/") or name == ".." else "kind")
+    return resolve(root, head, os.O_RDONLY | os.O_DIRECTORY), name
 
 
 def is_directory(root: int, path: str) -> bool:
@@ -284,80 +371,23 @@ def exists(root: int, path: str) -> bool:
     return True
 
 
-def main(arguments: list[str]) -> int:
-    """At the far end: `serve` answers requests until its input ends; `run ROOT PATH SIZE MARK` becomes a command in a directory.
-    It is found by its mark when it has to end."""
-    if arguments[0] == "serve":
-        return _serve()
-    _, top, path, size, _mark = arguments
-    try:
-        os.fchdir(resolve(open_root(top), path, os.O_PATH | os.O_DIRECTORY))
-    except (Refused, OSError) as refused:
-        sys.stderr.write(getattr(refused, "kind", "failed"))
-        return 3
-    return _become(int(size))
-
-
-def _serve() -> int:
-    """A request is a line of JSON `{verb, root, path, limit, size}` and `size` bytes; an answer is `{kind, size}` and bytes."""
-    source, target = sys.stdin.buffer, sys.stdout.buffer
-    for line in source:
-        request = json.loads(line)
-        contents = source.read(request["size"])
-        kind, answer = "", b""
-        try:
-            answer = _answer(request, contents)
-        except Refused as refused:
-            kind = refused.kind
-        except OSError:
-            kind = "failed"
-        target.write(json.dumps({"kind": kind, "size": len(answer)}).encode() + b"\n" + answer)
-        target.flush()
-    return 0
-
-
-def _answer(request: dict[str, Any], contents: bytes) -> bytes:
-    root, path = open_root(request["root"]), request["path"]
-    try:
-        if request["verb"] == "read":
-            return read(root, path, request["limit"])
-        if request["verb"] == "write":
-            write(root, path, contents)
-            return b""
-        return "\0".join(files(root, path)).encode("utf-8", "surrogateescape")
-    finally:
-        os.close(root)
-
-
-def _become(size_bytes: int) -> int:
-    """The command whose arguments and environment come first on stdin; what follows there is for the command itself."""
-    described = b""
-    while len(described) < size_bytes:
-        more = os.read(0, size_bytes - len(described))
-        if not more:
-            raise Refused("failed")
-        described += more
-    command = json.loads(described)
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # it ends with the connection it came by
-    if command["cpu_ms"] is not None:
-        _lower(resource.RLIMIT_CPU, max(1, -(-command["cpu_ms"] // 1000)))
-    if command["memory_bytes"] is not None:
-        _lower(resource.RLIMIT_DATA, command["memory_bytes"])
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)  # the interpreter ignores them, and what it becomes would inherit that
-    try:
-        os.execvpe(command["argv"][0], command["argv"], {**os.environ, **command["env"]})
-    except OSError as error:
-        missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
-        sys.stderr.write(command["argv"][0] + (": command not found\n" if missing else ": permission denied\n"))
-        return 127 if missing else 126
-
-
-def _lower(which: int, value: int) -> None:
-    most = resource.getrlimit(which)[1]
-    value = value if most == resource.RLIM_INFINITY else min(value, most)
-    resource.setrlimit(which, (value, value))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def answer(root: int, request: dict[str, Any], contents: bytes = b"") -> bytes:
+    """A file operation below a root: `verb`, `path` and what the verb needs. Listings are JSON."""
+    verb, path = request["verb"], request["path"]
+    if verb == "read":
+        return read(root, path, request["limit"])
+    if verb == "list":
+        return json.dumps(list(list_entries(root, path, recursive=request["recursive"]))).encode()
+    if verb == "stat":
+        return json.dumps(describe(root, path)).encode()
+    if verb == "write":
+        write(root, path, contents, request.get("mode"))
+    elif verb == "link":
+        link(root, path, contents.decode("utf-8", "surrogateescape"))
+    elif verb == "mkdir":
+        os.close(make_directory(root, path))
+    elif verb == "move":
+        move(root, path, request["target"])
+    else:
+        delete(root, path, recursive=request["recursive"])
+    return b""

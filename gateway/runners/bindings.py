@@ -13,7 +13,7 @@ import os
 import posixpath
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gateway.errors import GatewayError
 from gateway.runners import beneath, errors
@@ -25,12 +25,6 @@ WORKSPACE = "/workspace"
 T = TypeVar("T")
 
 
-def locate_workspace(workspace: str, root: str) -> str:
-    """Where a binding's workspace lies: `/workspace` is the destination's root, for callers who need not know its path."""
-    below = None if seen_from(WORKSPACE, root) is not None else seen_from(WORKSPACE, workspace)
-    return workspace if below is None else posixpath.normpath(posixpath.join(root, below))
-
-
 def check_binding(binding: Binding) -> None:
     """A binding is persisted, so it carries no secret; its roots are absolute."""
     check_config(binding.destination.config)
@@ -39,6 +33,8 @@ def check_binding(binding: Binding) -> None:
     for what, root in [("workspace", binding.workspace), *(("read root", root) for root in binding.read_roots)]:
         if not root.startswith("/") or "\0" in root or ".." in root.split("/"):
             raise errors.invalid(f"runner {what} must be an absolute path")
+    if seen_from(WORKSPACE, binding.workspace) is None:
+        raise errors.outside(binding.workspace, WORKSPACE)
 
 
 def refusal(refused: beneath.Refused, path: str, name: str, limit_bytes: int = MAX_FILE_BYTES) -> GatewayError:
@@ -49,6 +45,8 @@ def refusal(refused: beneath.Refused, path: str, name: str, limit_bytes: int = M
         return errors.absent(path)
     if refused.kind == "kind":
         return errors.not_a_file(path)
+    if refused.kind == "full":
+        return errors.not_a_file(path, "is a directory that has entries")
     if refused.kind == "links":
         return errors.not_a_file(path, "has other names (hard links), which may lie outside")
     if refused.kind == "large":
@@ -71,25 +69,32 @@ class Root:
         """The file in it that the prefix itself means, if that is a file."""
 
     @classmethod
-    def open(cls, path: str, bases: Sequence[Path], *, writable: bool, prefix: str = "") -> Root:
-        """A directory in one of the operator's, whatever links are on the way: the kernel sees to it in the step that opens.
-        `prefix` is what callers call it, if that is not its path."""
+    def open(cls, path: str, bases: Sequence[Path], *, writable: bool) -> Root:
+        """A directory in one of the operator's, whatever links are on the way: the kernel sees to it in the step that opens."""
         for base in bases:
-            try:
-                top = Root(str(base), beneath.open_root(str(base)), False)
-            except OSError:
-                raise errors.unavailable("the operator's directory for runners is not there") from None
-            below = _below(path, top)
+            below = seen_from(str(base), path)
             if below is None:
-                continue
-            try:
-                return cls(prefix or path, beneath.resolve(top.descriptor, below, os.O_PATH | os.O_DIRECTORY), writable)
-            except beneath.Refused as refused:
-                raise refusal(refused, path, "of this gateway") from None
+                below = seen_from(os.path.realpath(base), path)
+            if below is not None:
+                return cls(path, open_below(base, below), writable)
         raise errors.outside(path, "of this gateway")
 
     def __del__(self) -> None:
         os.close(self.descriptor)
+
+
+def open_below(base: Path, below: str, *, make: bool = False) -> int:
+    """A descriptor of a directory in the operator's, made if it is not there."""
+    try:
+        top = beneath.open_root(str(base))
+    except OSError:
+        raise errors.unavailable("the operator's directory for runners is not there") from None
+    try:
+        return beneath.make_directory(top, below) if make else beneath.resolve(top, below, os.O_PATH | os.O_DIRECTORY)
+    except beneath.Refused as refused:
+        raise refusal(refused, below, "of this gateway") from None
+    finally:
+        os.close(top)
 
 
 class Roots:
@@ -130,14 +135,25 @@ class Roots:
         except beneath.Refused as refused:
             raise refusal(refused, path, self.name) from None
 
-    def read(self, path: str, limit_bytes: int = MAX_FILE_BYTES) -> bytes:
-        return self._do(path, False, lambda root, below: beneath.read(root.descriptor, below, limit_bytes))
+    def perform(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
+        """A file operation (`beneath.answer`)."""
+        if verb == "move":
+            goal, options["target"] = self._choose(options["target"], True)
+            if goal is not self._choose(path, True)[0]:
+                raise errors.invalid("what is in a mount cannot be moved out of it, and nothing into it", "write it there")
+        if verb in ("move", "delete"):
+            named = posixpath.normpath(_below(path, self.workspace) or ".")
+            if any(mount.prefix.startswith(named + "/") for mount in self.mounts):
+                raise errors.read_only(path)
+        request = {"verb": verb, "limit": MAX_FILE_BYTES, **options}
+        writing = verb not in ("read", "list", "stat")
+        return self._do(path, writing, lambda root, below: beneath.answer(root.descriptor, {**request, "path": below}, contents))
+
+    def read(self, path: str) -> bytes:
+        return self.perform("read", path)
 
     def write(self, path: str, contents: bytes) -> None:
-        self._do(path, True, lambda root, below: beneath.write(root.descriptor, below, contents))
-
-    def files(self, path: str) -> list[str]:
-        return self._do(path, False, lambda root, below: list(beneath.files(root.descriptor, below)))
+        self.perform("write", path, contents)
 
     def find_directory(self, path: str) -> str:
         """A working directory as a path below the workspace: in it or a mount, never in a read root."""
@@ -151,13 +167,7 @@ class Roots:
 
 def _below(path: str, root: Root) -> str | None:
     """`path` as seen from `root`, if it starts there. Says nothing about where it leads."""
-    if not path.startswith("/"):
-        return path if root.writable else None
-    for top in (root.prefix, root.host_path):
-        found = seen_from(top, path)
-        if found is not None:
-            return found
-    return None
+    return seen_from(root.prefix, path) if path.startswith("/") else path if root.writable else None
 
 
 def seen_from(top: str, path: str) -> str | None:

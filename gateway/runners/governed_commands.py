@@ -32,9 +32,9 @@ from gateway.policies.gate import Gate, is_permitted, refusal
 from gateway.policies.in_force import Policies
 from gateway.records import Principal, Session
 from gateway.runners.bindings import seen_from
+from gateway.runners.command_life import Finish, check_path
 from gateway.runners.command_output import OnOutput
 from gateway.runners.errors import invalid, outside, shown
-from gateway.runners.interface import Finish, check_path
 from gateway.runners.runners import Runners
 from gateway.runners.wire import DEFAULT_TIMEOUT_MS, MAX_OUTPUT_BYTES, Command, CommandResult, SnapshotRef
 from gateway.sessions.sessions import Sessions

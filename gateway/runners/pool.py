@@ -1,11 +1,15 @@
 """The pool: destinations, which of them a thread is bound to, and the living sessions.
 
+    creating → ready → busy ⇄ idle → stopped → gone
+
 Rules: everything belongs to a tenant; what is another's is not found. An unknown provider fails when a thread is bound, not
-later. A session is made at its first use, by one caller while the others wait; a failure leaves nothing behind and the next use
-tries again; there is no other place it would silently run in. A state that is stale gives a fresh session. The threads
-and living sessions of a tenant are limited: each may be a process. What is deleted ends wherever it is; a place that cannot be
-reached is logged, and not waited for. `Leases` is the port to what the gateway persists: bindings and states, in which there are
-no secrets.
+later. A session is made at its first use, by one caller while the others wait. Its id is drawn and persisted (`creating`) before
+anything is made for it, so what a crash leaves is found and removed (`recover`); a failure leaves nothing behind and the next use
+tries again; there is no other place it would silently run in. A stopped session is found again at its next use; one that is gone
+is replaced by a fresh one, from its last snapshot if there is one. The threads of a tenant are limited, and its living sessions,
+each of which may be a process: the one that was idle longest is stopped for another. What is deleted ends wherever it is; a place
+that cannot be reached is logged, and not waited for. `Leases` is the port to what the gateway persists: bindings and states, in
+which there are no secrets.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol
 
@@ -21,9 +25,11 @@ import msgspec
 
 from gateway.errors import GatewayError, NotFound
 from gateway.runners.bindings import check_binding
+from gateway.runners.command_life import check_name
 from gateway.runners.errors import busy, stale, unknown, unknown_provider
-from gateway.runners.interface import Provider, RunnerSession, check_name
+from gateway.runners.interface import Provider, draw_id
 from gateway.runners.provider_table import PROVIDERS
+from gateway.runners.runner_session import RunnerSession
 from gateway.runners.secret_refs import check_config
 from gateway.runners.wire import Binding, Destination, SessionState
 
@@ -35,10 +41,11 @@ MakeProviders = Callable[[str], Iterable[Provider[Any]]]
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept with a thread: where it runs, and what is known of its session."""
+    """What is kept with a thread: where it runs, and what is known of its session. `is_made` is False while it is being made."""
 
     binding: Binding
     state: SessionState | None = None
+    is_made: bool = True
 
 
 class Leases(Protocol):
@@ -77,7 +84,7 @@ class Pool:
         self._providers: dict[str, dict[str, Provider[Any]]] = {}
         self._leases = leases or MemoryLeases()
         self._destinations: dict[tuple[str, str], Destination] = {}
-        self._sessions: dict[tuple[str, str], RunnerSession] = {}
+        self._sessions: OrderedDict[tuple[str, str], RunnerSession] = OrderedDict()
         self._making: Counter[str] = Counter()
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
 
@@ -150,46 +157,70 @@ class Pool:
         session = self._sessions.get((tenant, thread_id))
         return None if session is None or session.is_closed else session
 
+    async def status(self, tenant: str, thread_id: str) -> str:
+        session, lease = self._sessions.get((tenant, thread_id)), await self.lease(tenant, thread_id)
+        if session is not None:
+            return session.status
+        return "unprovisioned" if lease.state is None else "stopped" if lease.is_made else "creating"
+
     async def session(self, tenant: str, thread_id: str) -> RunnerSession:
         """The thread's session: the living one, the one of its state, or a fresh one."""
         living = self.living(tenant, thread_id)
         if living is not None:
+            self._sessions.move_to_end((tenant, thread_id))
             return living
         async with self._lock(tenant, thread_id):
             living = self.living(tenant, thread_id)
-            if living is not None:
-                return living
-            lease = await self.lease(tenant, thread_id)
-            session = await self._admit(tenant, lease)
-            self._sessions[tenant, thread_id] = session
-            try:
-                await self._leases.put(tenant, thread_id, Lease(binding=lease.binding, state=session.state))
-            except BaseException:  # no caller would ever find it again
-                await self._end(tenant, thread_id)
-                raise
-            return session
+            if living is None:
+                lease = await self.lease(tenant, thread_id)
+                living = self._sessions[tenant, thread_id] = await self._admit(tenant, thread_id, lease)
+            return living
 
-    async def _admit(self, tenant: str, lease: Lease) -> RunnerSession:
+    async def _admit(self, tenant: str, thread_id: str, lease: Lease) -> RunnerSession:
         """A session, if the tenant may have one more; those that are being made count."""
-        living = sum(owner == tenant and self.living(owner, thread) is not None for owner, thread in self._sessions)
-        if living + self._making[tenant] >= MAX_SESSIONS:
-            raise busy(f"a tenant has at most {MAX_SESSIONS} living runner sessions")
+        living = [(thread, one) for (owner, thread), one in self._sessions.items() if owner == tenant and not one.is_closed]
+        if len(living) + self._making[tenant] >= MAX_SESSIONS:
+            idle = next((thread for thread, one in living if one.status in ("ready", "idle") and not one.is_detached), None)
+            if idle is None:
+                raise busy(f"a tenant has at most {MAX_SESSIONS} busy runner sessions")
+            await self.stop(tenant, idle)
         self._making[tenant] += 1
         try:
-            return await self._provision(tenant, lease)
+            return await self._provision(tenant, thread_id, lease)
         finally:
             self._making[tenant] -= 1
 
-    async def _provision(self, tenant: str, lease: Lease) -> RunnerSession:
-        destination = lease.binding.destination
-        provider = self.check(tenant, destination)
-        if lease.state is not None and lease.state.destination_id == destination.id:
+    async def _provision(self, tenant: str, thread_id: str, lease: Lease) -> RunnerSession:
+        destination, binding = lease.binding.destination, lease.binding
+        provider, frozen = self.check(tenant, destination), None
+        if lease.state is not None:
             try:
-                return await provider.resume(destination, lease.state, lease.binding)
+                if lease.is_made:
+                    return await provider.resume(destination, lease.state, binding, thread_id=thread_id)
             except GatewayError as refused:
                 if refused.code != stale("").code:
                     raise
-        return await provider.create(destination, lease.binding)
+            frozen = await provider.find_frozen(lease.state)
+            await self._end(tenant, thread_id, lease)
+        state = SessionState(provider_id=provider.id, session_id=draw_id(provider.id), destination_id=destination.id)
+        making = Lease(binding=binding, state=state, is_made=False)
+        await self._leases.put(tenant, thread_id, making)
+        try:
+            session = await provider.create(destination, binding, thread_id=thread_id, session_id=state.session_id)
+            if frozen is not None:
+                await session.thaw(frozen)
+            await self._leases.put(tenant, thread_id, Lease(binding=binding, state=session.state))
+        except BaseException:  # no caller would ever find it again
+            await self._end(tenant, thread_id, making)
+            await self._leases.put(tenant, thread_id, Lease(binding=binding))
+            raise
+        return session
+
+    async def stop(self, tenant: str, thread_id: str) -> None:
+        """End what runs of a thread's session and free what it uses here. The next use finds it again."""
+        session = self._sessions.pop((tenant, thread_id), None)
+        if session is not None:
+            await session.close()
 
     async def remember(self, tenant: str, thread_id: str) -> SessionState:
         """Persist what is known of the living session now."""
@@ -207,6 +238,18 @@ class Pool:
             await self._leases.delete(tenant, thread_id)
         self._locks.pop((tenant, thread_id), None)
 
+    async def recover(self, tenant: str) -> None:
+        """When the gateway starts: remove what an earlier life of it left half made, or without a thread."""
+        leases = await self._leases.list(tenant)
+        for thread_id, lease in leases.items():
+            if not lease.is_made:
+                await self._end(tenant, thread_id, lease)
+                await self._leases.put(tenant, thread_id, Lease(binding=lease.binding))
+        known = {lease.state.session_id for lease in leases.values() if lease.state is not None and lease.is_made}
+        destinations = [*self.destinations(tenant), *(lease.binding.destination for lease in leases.values())]
+        for provider in self.providers(tenant).values():
+            await _quietly(provider.sweep(destinations, known), tenant)
+
     async def forget(self, tenant: str) -> None:
         """The tenant is deleted: its sessions end, and nothing of it stays here or in the places they were in."""
         for thread_id in await self._leases.list(tenant):
@@ -222,27 +265,19 @@ class Pool:
             await _quietly(provider.close(), tenant)
 
     async def _end(self, tenant: str, thread_id: str, lease: Lease | None = None) -> None:
-        session = self._sessions.pop((tenant, thread_id), None)
-        state = session.state if session is not None else lease.state if lease is not None else None
+        """Stop a session and, with its lease, discard it."""
+        await _quietly(self.stop(tenant, thread_id), tenant)
         provider = self.providers(tenant).get(lease.binding.destination.provider_id) if lease is not None else None
-        try:
-            if session is not None:
-                session.is_detached = False
-                await session.close()
-            if provider is not None and lease is not None and state is not None:
-                await provider.discard(lease.binding.destination, state)
-        except GatewayError as failed:
-            _log.warning("a runner session of %s could not be ended at its place: %s", tenant, failed)
+        if provider is not None and lease is not None and lease.state is not None:
+            await _quietly(provider.discard(lease.binding.destination, lease.state), tenant)
 
     def _lock(self, tenant: str, thread_id: str) -> asyncio.Lock:
         return self._locks.setdefault((tenant, thread_id), asyncio.Lock())
 
     async def close(self) -> None:
-        """The gateway stops. Its commands end; sessions that are elsewhere stay, and are found again at the next start."""
-        for (tenant, _), session in list(self._sessions.items()):
-            session.is_detached = session.is_detached or session.provider.outlives_gateway
-            await _quietly(session.close(), tenant)
-        self._sessions.clear()
+        """The gateway stops. Its commands end; sessions are found again at the next start."""
+        for tenant, thread_id in list(self._sessions):
+            await _quietly(self.stop(tenant, thread_id), tenant)
         for tenant, made in self._providers.items():
             for provider in made.values():
                 await _quietly(provider.close(), tenant)

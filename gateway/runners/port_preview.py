@@ -26,7 +26,7 @@ from gateway.egress.errors import EgressError, EgressFailed
 from gateway.egress.http1_exchange import Exchange, RawHeaders, Reader, Writer
 from gateway.errors import GatewayError
 from gateway.runners.errors import unavailable
-from gateway.runners.interface import RunnerSession
+from gateway.runners.runner_session import RunnerSession
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

@@ -43,8 +43,12 @@ _ID_BYTES: Final = 16
 
 
 class Exposures:
-    def __init__(self) -> None:
-        self._by_port: dict[int, tuple[Port, str]] = {}
+    def __init__(self, kept: bytes = b"") -> None:
+        """`kept` is what `encode` gave."""
+        self._by_port: dict[int, tuple[Port, str]] = msgspec.json.decode(kept, type=dict[int, tuple[Port, str]]) if kept else {}
+
+    def encode(self) -> bytes:
+        return msgspec.json.encode(self._by_port)
 
     def add(self, request: Port) -> None:
         if not 1 <= request.port <= 65535:

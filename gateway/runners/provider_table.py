@@ -62,6 +62,12 @@ def _make_base(tenant: str, settings: RunnerSettings) -> dict[str, Any] | None:
     return {"base": base}
 
 
+def _choose_unix_local(tenant: str, settings: RunnerSettings, _: Keys) -> dict[str, Any] | None:
+    """Read roots lie among the operator's files for the tenant."""
+    base = _make_base(tenant, settings)
+    return base and {**base, "read_bases": [base["base"].parent / SOURCES / tenant]}
+
+
 def _choose_docker(tenant: str, settings: RunnerSettings, _: Keys) -> dict[str, Any] | None:
     base = _make_base(tenant, settings) if settings.docker_images else None
     return None if base is None else {**base, "images": settings.docker_images}
@@ -80,7 +86,7 @@ class Offer:
 PROVIDERS: Final[Mapping[str, Offer]] = {
     "wasm": Offer("wasm:Wasm", lambda _, __, keys: {"keys": keys}),
     "hatchway": Offer("gateway:Hatchway", lambda *_: {}),
-    "unix-local": Offer("unix_local:UnixLocal", lambda tenant, settings, _: _make_base(tenant, settings), "runners_folder"),
+    "unix-local": Offer("unix_local:UnixLocal", _choose_unix_local, "runners_folder"),
     "docker": Offer("docker:Docker", _choose_docker, "runners_folder and runners_docker_images"),
     "ssh": Offer(
         "ssh:Ssh", lambda _, settings, __: {"hosts": settings.ssh_hosts} if settings.ssh_hosts else None, "runners_ssh_hosts"

@@ -13,12 +13,14 @@ from typing import Any
 
 import msgspec
 
+from gateway.errors import NotFound
 from gateway.runners import wire
 from gateway.runners.artifacts import Permitted, everything
+from gateway.runners.command_life import Finish
 from gateway.runners.command_output import OnOutput
 from gateway.runners.errors import in_use, invalid, stale, unsupported
-from gateway.runners.interface import Finish, RunnerSession
 from gateway.runners.pool import Pool
+from gateway.runners.runner_session import RunnerSession
 
 
 class ProviderInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +36,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """`status` is unprovisioned | running | paused | detached."""
+    """`status` is unprovisioned | creating | ready | busy | idle | paused | stopped | gone."""
 
     thread_id: str
     destination_id: str
@@ -44,6 +46,7 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     state: wire.SessionState | None = None
     commands: list[str] = []
     ports: list[wire.PortPreview] = []
+    detached: bool = False
 
 
 class Runners:
@@ -85,16 +88,23 @@ class Runners:
             destination_id=destination.id,
             provider_id=destination.provider_id,
             workspace=lease.binding.workspace,
-            status=_status(living),
+            status=await self.pool.status(tenant, thread_id),
             state=living.state if living is not None else lease.state,
             commands=living.command_ids if living is not None else [],
             ports=_ports(living) if living is not None else [],
+            detached=living is not None and living.is_detached,
         )
 
     async def snapshot(self, tenant: str, thread_id: str) -> wire.SnapshotRef | None:
         taken = await (await self._session(tenant, thread_id)).snapshot()
         await self.pool.remember(tenant, thread_id)
         return taken
+
+    async def stop(self, tenant: str, thread_id: str) -> SessionInfo:
+        """End what runs of a session and free what it uses; the next use finds it again."""
+        await self.pool.lease(tenant, thread_id)
+        await self.pool.stop(tenant, thread_id)
+        return await self.session(tenant, thread_id)
 
     async def delete(self, tenant: str, thread_id: str) -> None:
         await self.pool.delete(tenant, thread_id)
@@ -117,7 +127,7 @@ class Runners:
 
     async def withdraw(self, tenant: str, thread_id: str, port: int) -> None:
         """It cannot be looked at any more, and tickets for it are worth nothing."""
-        (await self._living(tenant, thread_id)).ports.withdraw(port)
+        await (await self._session(tenant, thread_id)).withdraw_port(port)
 
     async def pause(self, tenant: str, thread_id: str) -> SessionInfo:
         await (await self._living(tenant, thread_id)).pause()
@@ -195,18 +205,20 @@ class Runners:
         """The thread's session, which is made if there is none."""
         return await self.pool.session(tenant, thread_id)
 
+    async def find(self, tenant: str, thread_id: str) -> RunnerSession | None:
+        """The thread's session, if it has one: the living one, or the stopped one, which is found again."""
+        try:
+            lease = await self.pool.lease(tenant, thread_id)
+            return await self._session(tenant, thread_id) if lease.state is not None and lease.is_made else None
+        except NotFound:
+            return None
+
     async def _living(self, tenant: str, thread_id: str) -> RunnerSession:
         await self.pool.lease(tenant, thread_id)
         living = self.pool.living(tenant, thread_id)
         if living is None:
             raise stale(thread_id)
         return living
-
-
-def _status(session: RunnerSession | None) -> str:
-    if session is None:
-        return "unprovisioned"
-    return "paused" if session.is_paused else "detached" if session.is_detached else "running"
 
 
 def _ports(session: RunnerSession) -> list[wire.PortPreview]:

@@ -2,13 +2,14 @@
 
     runner.destination   box            a destination, by its id
     runner.lease         thread-1       a thread's binding and the state of its session
+    runner.state/{id}    {digest}.000   what a session persists of itself (`gateway.runners.session_state`)
     runner.blob          {sha-256}      an artifact or a snapshot of the sandbox: how long it is, and in how many pieces
     runner.piece         {sha-256}.0    one MiB of it, as base64
 
 Rules: destinations and leases hold no secret (`gateway.runners.secret_refs` refuses them before they come here). Destinations are
 loaded into the pool the first time a tenant is asked for; one that its provider no longer takes is left out, and its threads say
-why. A blob is written whole or not at all, and belongs to one tenant. A tenant has at most `LIMIT_BYTES` of them; the oldest are
-deleted in the same write that brings a new one.
+why. A blob is written whole or not at all, and belongs to one tenant. A tenant has at most `LIMIT_BYTES` of them; one more is
+refused, because what was acknowledged stays until it is deleted.
 """
 
 from __future__ import annotations
@@ -18,23 +19,25 @@ import base64
 import contextlib
 import hashlib
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from gateway.egress import Egress
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, TooLarge
 from gateway.records import RegistryEntry
-from gateway.runners.errors import removed, too_large, unknown
-from gateway.runners.interface import Provider, RunnerSession, Supplies
+from gateway.runners.errors import removed, unknown
+from gateway.runners.interface import Provider, Supplies
 from gateway.runners.pool import MAX_DESTINATIONS, Lease, Pool
 from gateway.runners.provider_table import VOLUMES, RunnerSettings, make_providers
+from gateway.runners.runner_session import RunnerSession
 from gateway.runners.runners import Listing, Runners, SessionInfo
+from gateway.runners.session_state import StoredStates
 from gateway.runners.wire import Destination
 from gateway.stores.changes import Change, DeleteEntry, PutEntry
-from gateway.stores.pages import walk
+from gateway.stores.pages import tenant_ids, walk
 from gateway.stores.store import Store
 from gateway.stores.stored import PAGE_MAX
 from gateway.tenants.vault import Vault
@@ -118,6 +121,13 @@ class StoredRunners(Runners):
                 raise removed(destination.id)
         return await super()._session(tenant, thread_id)
 
+    async def recover(self) -> None:
+        """When the gateway starts: what an earlier life left is found by its threads, or removed."""
+        async for tenant in tenant_ids(self._store):
+            if (await self._store.entries(tenant, LEASE, limit=1)).items:
+                await self._load(tenant)
+                await self.pool.recover(tenant)
+
     async def forget(self, tenant: str) -> None:
         """Its sessions end. Its folders go when the store has forgotten the tenant, not before."""
         await self.pool.forget(tenant)
@@ -139,29 +149,19 @@ class StoredBlobs:
         self._store, self._tenant, self._clock_ms, self._limit_bytes = store, tenant, clock_ms, limit_bytes
         self._writing = asyncio.Lock()
 
-    async def put(self, contents: bytes) -> str:
-        if len(contents) > self._limit_bytes:
-            raise too_large("a blob", self._limit_bytes)
-        blob_id = hashlib.sha256(contents).hexdigest()
+    async def put(self, contents: bytes, salt: bytes = b"") -> str:
+        blob_id = hashlib.sha256(salt + contents).hexdigest()
         async with self._writing:
-            known = await self._list()
-            if all(blob.id != blob_id for blob in known):
-                await self._store.write(self._tenant, [*self._make_room(known, len(contents)), *self._split(blob_id, contents)])
+            known = {blob.id: blob.body["size_bytes"] async for blob in self._walk()}
+            if blob_id not in known:
+                if sum(known.values()) + len(contents) > self._limit_bytes:
+                    hint = "delete some of this tenant's: what was kept is not deleted for another"
+                    raise TooLarge("RUNNER_TOO_LARGE", f"artifacts and snapshots have more than {self._limit_bytes} bytes", hint)
+                await self._store.write(self._tenant, self._split(blob_id, contents))
         return blob_id
 
-    async def _list(self) -> list[RegistryEntry]:
-        """Oldest first."""
-        stored = walk(lambda after: self._store.entries(self._tenant, BLOB, after=after, limit=PAGE_MAX))
-        return sorted([blob async for blob in stored], key=lambda blob: (blob.created_at, blob.id))
-
-    def _make_room(self, known: list[RegistryEntry], wanted_bytes: int) -> list[Change]:
-        used, changes = wanted_bytes + sum(blob.body["size_bytes"] for blob in known), []
-        for blob in known:
-            if used <= self._limit_bytes:
-                break
-            used -= blob.body["size_bytes"]
-            changes += _remove_blob(blob)
-        return changes
+    def _walk(self) -> AsyncIterator[RegistryEntry]:
+        return walk(lambda after: self._store.entries(self._tenant, BLOB, after=after, limit=PAGE_MAX))
 
     def _split(self, blob_id: str, contents: bytes) -> list[Change]:
         now = self._clock_ms()
@@ -205,7 +205,10 @@ def open_runners(
     """As the service has them."""
 
     def providers(tenant: str) -> Iterable[Provider[Any]]:
-        blobs, secrets = StoredBlobs(store, tenant, clock_ms), vault.signing_keys(tenant)
-        return make_providers(tenant, settings, keys, Supplies(tenant=tenant, http=egress, secrets=secrets, blobs=blobs))
+        supplies = Supplies(
+            tenant=tenant, http=egress, secrets=vault.signing_keys(tenant), blobs=StoredBlobs(store, tenant, clock_ms),
+            states=StoredStates(store, tenant, clock_ms),
+        )  # fmt: skip
+        return make_providers(tenant, settings, keys, supplies)
 
     return StoredRunners(Pool(providers, StoredLeases(store, clock_ms)), store, clock_ms, settings.folder)

@@ -124,8 +124,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
-    """`exit_code` is None for a command that did not end by itself. `status` (exited | timeout | cancelled | lost) and
-    `dropped_bytes` are ours."""
+    """`exit_code` is None for a command that did not end by itself. `status` (exited | timeout | cancelled | lost),
+    `dropped_bytes` and `warnings` (what could not be written back to a mounted store) are ours."""
 
     command_id: str
     exit_code: int | None = None
@@ -133,6 +133,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     stderr: str = ""
     status: str = "exited"
     dropped_bytes: int = 0
+    warnings: list[str] = []
 
 
 class ReadFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -147,6 +148,17 @@ class FileContents(msgspec.Struct, frozen=True, kw_only=True):
 class WriteFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     path: str
     contents: Octets
+
+
+class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """Ours. `kind` is file, directory, link or other; `path` is below what was listed."""
+
+    path: str
+    kind: str
+    size_bytes: int
+    mode: int
+    modified_ms: int
+    target: str | None = None
 
 
 class Port(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

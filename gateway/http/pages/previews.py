@@ -23,9 +23,9 @@ from gateway.http.api.reauthorization import Watch, supervise
 from gateway.http.api.replies import render_problem
 from gateway.records import Principal
 from gateway.runners.errors import unknown
-from gateway.runners.interface import RunnerSession
 from gateway.runners.port_preview import Receive, Scope, Send, Target, preview_app
 from gateway.runners.preview_tickets import MARK, Ticket, Tickets, refused
+from gateway.runners.runner_session import RunnerSession
 from gateway.runners.runners import parse_port
 from gateway.runners.wire import PortPreview
 
@@ -106,7 +106,7 @@ class Preview:
 
         ticket = await look()
         await self._admission.check_rate(Principal(tenant=ticket.tenant, role="runner"))
-        session = self._service.runners.pool.living(ticket.tenant, ticket.thread_id)
+        session = await self._service.runners.find(ticket.tenant, ticket.thread_id)
         if session is None or session.ports.id_of(ticket.port) != ticket.exposure_id:
             raise refused()
         return _Visit(ticket.tenant, session, ticket.port, contextlib.nullcontext(Watch(look)))
@@ -121,7 +121,7 @@ class Preview:
             thread_id = unquote_to_bytes(first).decode()
         except UnicodeDecodeError:
             raise _nowhere() from None
-        session = self._service.runners.pool.living(principal.tenant, thread_id)
+        session = await self._service.runners.find(principal.tenant, thread_id)
         if session is None:
             raise unknown("session", thread_id)
         watching = self._authenticator.watch(_FOR, headers)

@@ -1,10 +1,11 @@
-"""`docker`: commands in a container of the local engine, whose workspace is a directory of this machine.
+"""`docker`: commands in a container of the local engine, each session with one and a directory of this machine as its workspace.
 
 Rules: the container has no network, no capabilities and no way to gain privileges, and runs as the workspace's owner; only the
-workspace and volumes are shared with it. Files are read and written in the shared directory itself, below it by the kernel's own
-account, so a link made inside the container leads nowhere. A cancel ends the command's process group, not the container. A
-snapshot is an image of the container's own files; the workspace stays where it is. A container whose gateway died is found again
-by its name and labels. Nothing that is handed out names a path of this machine.
+workspace, `{root}/{session id}`, and volumes are shared with it. Files are read and written in the shared directory itself, below
+it by the kernel's own account, so a link made inside the container leads nowhere. A cancel ends the command's process group, not
+the container. A session that is stopped keeps its container, which is started again, alone with its files, when the session is
+found again; one that is gone is made again over the same workspace, from its last snapshot if it has one. A snapshot has the
+workspace, and an image of the container's own files at that time. Nothing that is handed out names a path of this machine.
 
 THREAT[TM-RUN-SWAP]: the engine takes a directory by its path, and a program of the tenant could put a link there meanwhile. So
 before a container is used, it must show a random file that was put into the directory that was meant.
@@ -15,25 +16,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import posixpath
 import re
 import secrets as random
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack
-from urllib.parse import quote
 
+from gateway.errors import Conflict, NotFound
 from gateway.runners import beneath, wire
-from gateway.runners.bindings import WORKSPACE, Root, Roots, refusal, seen_from
+from gateway.runners.bindings import WORKSPACE, Root, Roots, open_below, refusal, seen_from
+from gateway.runners.command_life import MAX_COMMANDS, Ending
 from gateway.runners.command_output import STDOUT, Output
-from gateway.runners.errors import invalid, outside, path_required, stale, unavailable, unsupported
-from gateway.runners.interface import MAX_COMMANDS, Ending, Provider, RootedSession, Supplies
-from gateway.runners.manifests import check_manifest, place_mounts, volume_folder, volumes_folder
+from gateway.runners.errors import invalid, stale, unavailable, unsupported
+from gateway.runners.interface import Provider, Supplies
+from gateway.runners.mounts.manifests import check_manifest, place_mounts, volume_folder, volumes_folder
 from gateway.runners.providers.docker_api import Engine
+from gateway.runners.runner_session import RootedSession
 
 SOCKET = "/var/run/docker.sock"
 IMAGE = "rust:latest"
 _SNAPSHOTS = "hatchway-snapshot"
-_NAME = re.compile(r"docker-[0-9a-f]{16}")
+_ID = re.compile(r"docker-[0-9a-f]{32}")
 _NOTES = "/run/hatchway"
 _START = 'echo $$ > "$0" && ulimit -t "$1" && ulimit -d "$2" && shift 2 && exec "$@"'
 _SIGNAL = 'kill -s "$1" -- "-$(cat "$0")"'
@@ -45,7 +49,6 @@ _MOST_PROCESSES = 512
 class Docker(Provider["DockerSession"]):
     id = "docker"
     config_keys = ("root", "image")
-    outlives_gateway = True
     capabilities = wire.RunnerCapabilities(
         command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
         artifact_export=True, mounts=wire.MountSupport(provider_native=True), pausable=True, detachable=True, streaming=True,
@@ -79,30 +82,50 @@ class Docker(Provider["DockerSession"]):
         if not isinstance(root, str) or not root.startswith("/"):
             raise invalid("config.root must be an absolute path")
 
-    def _place(self, destination: wire.Destination, binding: wire.Binding | None) -> tuple[str, Roots]:
-        """How the container calls the workspace, and the directories themselves."""
-        top = WORKSPACE
-        if binding is not None:
-            top = binding.workspace.rstrip("/")
-            if seen_from(WORKSPACE, top) is None:
-                raise outside(binding.workspace, WORKSPACE)
-            if binding.read_roots:
-                raise unsupported("read roots are not supported by provider docker", "it shares the workspace only")
-        root = Root.open(str(self.read_config(destination).get("root", self.base)), [self.base], writable=True)
-        below = posixpath.join(root.host_path, seen_from(WORKSPACE, top) or ".")
-        roots = Roots(Root.open(below, [Path(root.host_path)], writable=True), "of this session")
+    def _find_root(self, destination: wire.Destination) -> Root:
+        return Root.open(str(self.read_config(destination).get("root", self.base)), [self.base], writable=False)
+
+    def _prepare(self, destination: wire.Destination, binding: wire.Binding, session_id: str, *, is_new: bool) -> Roots:
+        """The session's directories."""
+        if binding.read_roots:
+            raise unsupported("read roots are not supported by provider docker", "it shares the workspace only")
+        root = self._find_root(destination)
+        folder = Path(root.host_path, session_id)
+        if is_new:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            owner = os.fstat(root.descriptor)
+            os.chown(folder, owner.st_uid, owner.st_gid)
+        elif not folder.is_dir():
+            raise stale(session_id)
+        below = seen_from(WORKSPACE, binding.workspace) or "."
+        roots = Roots(Root(binding.workspace, open_below(folder, below, make=True), True), session_id)
         for path, mount in place_mounts(check_manifest(destination, self.capabilities)):
-            folder = volume_folder(self.volumes or volumes_folder(), destination.id, mount.intent.uri or mount.name)
+            shared = volume_folder(self.volumes or volumes_folder(), destination.id, mount.intent.uri or mount.name)
             try:
                 os.close(beneath.make_directory(roots.workspace.descriptor, path))
             except beneath.Refused as refused:
                 raise refusal(refused, path, roots.name) from None
-            roots.mount(path, str(folder), not mount.read_only)
-        return top, roots
+            roots.mount(path, str(shared), not mount.read_only)
+        return roots
 
-    async def _make(self, destination: wire.Destination, binding: wire.Binding | None, image: str | None = None) -> DockerSession:
-        top, roots = await asyncio.to_thread(self._place, destination, binding)
-        session_id = f"docker-{random.token_hex(8)}"
+    async def _make(
+        self, destination: wire.Destination, binding: wire.Binding, session_id: str, kept: Mapping[str, bytes]
+    ) -> DockerSession:
+        roots = await asyncio.to_thread(self._prepare, destination, binding, session_id, is_new=not kept)
+        session = DockerSession(self, destination, session_id, roots)
+        found = await self.engine.look(session_id)
+        if found and found["Labels"] != self._labels(destination, session.top):
+            raise stale(session_id)
+        if not found:
+            await self._create_container(session, f"{_SNAPSHOTS}:{session_id}" if "image" in kept else "")
+        elif found["Paused"]:
+            await session._resume()
+        if found.get("Running"):  # what an earlier life of the gateway left running in it has no caller any more
+            await self.engine.call("POST", f"/containers/{session_id}/kill")
+        return session
+
+    async def _create_container(self, session: DockerSession, image: str) -> None:
+        roots, top = session.roots, session.top
         shared = [_bind(roots.workspace.host_path, top, False)]
         shared += [_bind(mount.host_path, f"{top}/{mount.prefix}", not mount.writable) for mount in roots.mounts]
         owner = os.fstat(roots.workspace.descriptor)
@@ -111,61 +134,25 @@ class Docker(Provider["DockerSession"]):
             "Memory": _MEMORY_BYTES, "PidsLimit": _MOST_PROCESSES, "Tmpfs": {_NOTES: "rw,noexec,nosuid,mode=1777,size=1m"},
         }  # fmt: skip
         spec = {
-            "Image": image or self._image(destination), "Entrypoint": ["sleep", "infinity"], "Cmd": [], "WorkingDir": top,
-            "HostConfig": host, "User": f"{owner.st_uid}:{owner.st_gid}", "Labels": self._labels(destination, top),
+            "Image": image or self._image(session.destination), "Entrypoint": ["sleep", "infinity"], "Cmd": [], "WorkingDir": top,
+            "HostConfig": host, "User": f"{owner.st_uid}:{owner.st_gid}", "Labels": self._labels(session.destination, top),
         }  # fmt: skip
-        container = await self.engine.create(session_id, spec)
-        return DockerSession(self, destination, session_id, container, top, roots)
+        await self.engine.create(session.id, spec)
 
     def _labels(self, destination: wire.Destination, top: str) -> dict[str, str]:
         return {"hatchway.tenant": self.tenant, "hatchway.destination": destination.id, "hatchway.workspace": top}
 
-    async def resume(
-        self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None = None
-    ) -> DockerSession:
-        """The session whose container still runs, also if another gateway started it; or a new one from the snapshot."""
-        if state.destination_id != destination.id:
-            raise stale(state.session_id)
-        session = self._find(state)
-        if session is not None and (await self.engine.look(session.container)).get("Running"):
-            return session
-        adopted = await self._adopt(destination, state, binding)
-        if adopted is not None:
-            return adopted
-        if state.snapshot is None or state.snapshot.provider_id != self.id:
-            raise stale(state.session_id)
-        # THREAT[TM-RUN-IMAGE]: a state comes back from outside; only images this gateway has made are started from it.
-        if not state.snapshot.snapshot_id.startswith(_SNAPSHOTS + ":"):
-            raise stale(state.session_id)
-        made = await self._make(destination, binding, state.snapshot.snapshot_id)
-        return await self._open(made, self.validate_destination(destination))
-
-    async def _adopt(
-        self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None
-    ) -> DockerSession | None:
-        """The container that an earlier gateway left running; one that has ended is cleared away."""
-        if not _NAME.fullmatch(state.session_id):
-            return None
-        top, roots = await asyncio.to_thread(self._place, destination, binding)
+    async def _discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
+        if not _ID.fullmatch(state.session_id):
+            return
         found = await self.engine.look(state.session_id)
-        if not found or found["Labels"] != self._labels(destination, top):
-            return None
-        session = DockerSession(self, destination, state.session_id, state.session_id, top, roots, state.snapshot)
-        if not found["Running"]:
-            await session.close()
-            return None
-        if found["Paused"]:
-            await session._resume()
-        await session.verify()
-        self.sessions[session.id] = session
-        return session
-
-    async def discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
-        found = await self.engine.look(state.session_id) if _NAME.fullmatch(state.session_id) else {}
-        if found and found["Labels"].get("hatchway.tenant") == self.tenant:
-            await self.engine.remove(f"/containers/{state.session_id}?force=true&v=true")
-        if state.snapshot is not None and state.snapshot.snapshot_id.startswith(_SNAPSHOTS + ":"):
-            await self.engine.remove(f"/images/{quote(state.snapshot.snapshot_id)}")
+        if found and found["Labels"].get("hatchway.tenant") != self.tenant:
+            return
+        await self.engine.remove(f"/containers/{state.session_id}?force=true&v=true")
+        # THREAT[TM-RUN-IMAGE]: what is started or removed is named by the session, never by a state, which comes from outside.
+        await self.engine.remove(f"/images/{_SNAPSHOTS}:{state.session_id}")
+        folder = Path((await asyncio.to_thread(self._find_root, destination)).host_path, state.session_id)
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
 def _bind(source: str, target: str, is_read_only: bool) -> dict[str, Any]:
@@ -181,25 +168,18 @@ def _lower_limits(command: wire.Command) -> tuple[str, str]:
 class DockerSession(RootedSession):
     provider: Docker
 
-    def __init__(
-        self,
-        provider: Docker,
-        destination: wire.Destination,
-        session_id: str,
-        container: str,
-        top: str,
-        roots: Roots,
-        snapshot: wire.SnapshotRef | None = None,
-    ) -> None:
+    def __init__(self, provider: Docker, destination: wire.Destination, session_id: str, roots: Roots) -> None:
         super().__init__(provider, destination, session_id, roots)
-        self.container, self._top, self._snapshot = container, top, snapshot
-        self.roots.name = session_id
+        self.top = roots.workspace.prefix
         self._free_notes = list(range(MAX_COMMANDS))
 
-    async def open(self, manifest: wire.Manifest) -> None:
-        await self.provider.engine.call("POST", f"/containers/{self.container}/start")
+    async def open(self, manifest: wire.Manifest, kept: Mapping[str, bytes]) -> None:
+        await self.provider.engine.call("POST", f"/containers/{self.id}/start")
         await self.verify()
-        await super().open(manifest)
+        await super().open(manifest, kept)
+
+    async def _mount(self, path: str, mount: wire.Mount, known: bytes) -> None:
+        """A volume, which the container was made with."""
 
     async def verify(self) -> None:
         """Is what the container calls the workspace the directory that was meant?"""
@@ -207,8 +187,8 @@ class DockerSession(RootedSession):
         name = f".hatchway-{token}"
         await asyncio.to_thread(self.roots.write, name, token.encode() + b"\n")
         try:
-            body = {"Cmd": ["/bin/sh", "-c", _SHOW, f"{self._top}/{name}"], "AttachStdin": False}
-            await self.provider.engine.execute(self.container, body, b"", output)
+            body = {"Cmd": ["/bin/sh", "-c", _SHOW, f"{self.top}/{name}"], "AttachStdin": False}
+            await self.provider.engine.execute(self.id, body, b"", output)
         finally:
             with contextlib.suppress(OSError):
                 os.unlink(name, dir_fd=self.roots.workspace.descriptor)
@@ -218,17 +198,17 @@ class DockerSession(RootedSession):
             )
 
     async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
-        cwd = await asyncio.to_thread(self.roots.find_directory, self._locate(command.cwd or "."))
+        cwd = await asyncio.to_thread(self.roots.find_directory, command.cwd or ".")
         number = self._free_notes.pop()
         note = f"{_NOTES}/{number}"
         body = {
             "Cmd": ["/bin/sh", "-c", _START, note, *_lower_limits(command), command.program, *command.args],
             "Env": [f"{name}={value}" for name, value in command.env],
-            "WorkingDir": f"{self._top}/{cwd}",
+            "WorkingDir": f"{self.top}/{cwd}",
             "AttachStdin": True,
         }
         stdin = command.stdin.encode("utf-8", "surrogateescape")
-        running = asyncio.create_task(self.provider.engine.execute(self.container, body, stdin, output))
+        running = asyncio.create_task(self.provider.engine.execute(self.id, body, stdin, output))
         try:
             if await ending.wait_or(running) and not running.done():
                 await self._signal(note, "TERM")
@@ -241,34 +221,22 @@ class DockerSession(RootedSession):
 
     async def _signal(self, note: str, name: str) -> None:
         body = {"Cmd": ["/bin/sh", "-c", _SIGNAL, note, name], "AttachStdin": False}
-        await self.provider.engine.execute(self.container, body, b"", Output(0))
-
-    def _locate(self, path: str) -> str:
-        """A caller's path as one below the workspace."""
-        if not path:
-            raise path_required()
-        below = seen_from(self._top, path) if path.startswith("/") else path
-        if below is None:
-            raise outside(path, self.id)
-        return below
+        await self.provider.engine.execute(self.id, body, b"", Output(0))
 
     async def snapshot(self) -> wire.SnapshotRef | None:
-        self._check_open()
-        tag, before = random.token_hex(16), self._snapshot
-        query = f"container={self.container}&repo={_SNAPSHOTS}&tag={tag}"
-        await self.provider.engine.call("POST", f"/commit?{query}", {})
-        self._snapshot = wire.SnapshotRef(provider_id=self.provider.id, snapshot_id=f"{_SNAPSHOTS}:{tag}")
-        if before is not None:  # a state has one snapshot; the one before could never be asked for again
-            await self.provider.engine.remove(f"/images/{quote(before.snapshot_id)}")
-        return self._snapshot
+        """With the workspace an image of the container's own files, from which the container is made if it is gone."""
+        taken = await super().snapshot()
+        image = f"{_SNAPSHOTS}:{self.id}"
+        await self.provider.engine.call("POST", f"/commit?container={self.id}&repo={_SNAPSHOTS}&tag={self.id}", {})
+        await self.provider.states.save(self.id, {"image": image.encode()})
+        return taken
 
     async def _pause(self) -> None:
-        await self.provider.engine.call("POST", f"/containers/{self.container}/pause")
+        await self.provider.engine.call("POST", f"/containers/{self.id}/pause")
 
     async def _resume(self) -> None:
-        await self.provider.engine.call("POST", f"/containers/{self.container}/unpause")
+        await self.provider.engine.call("POST", f"/containers/{self.id}/unpause")
 
     async def _close(self) -> None:
-        """A detached one stays: the caller that comes back finds its container."""
-        if not self.is_detached:
-            await self.provider.engine.remove(f"/containers/{self.container}?force=true&v=true")
+        with contextlib.suppress(NotFound, Conflict):  # it is gone, or does not run
+            await self.provider.engine.call("POST", f"/containers/{self.id}/kill")

@@ -1,16 +1,19 @@
 """`hatchway`: a session of another gateway, so that gateways can be chained.
 
-Rules: the other gateway is reached through `Client`, which knows its address and token; neither is in a session's state or
-in an error. Commands become runs there (`gateway.runners.providers.command_lines` says how), under its policy and its
-limits. A session of another gateway keeps the variables of its interpreters; the working directory is set again for each
-command. THREAT[TM-RUN-LEAK]: its words are not repeated; they may name things of that gateway. An id becomes one segment of a
-path, whole; `.` and `..`, which would name something else, are no ids.
+Rules: the other gateway is reached through `Client`, which knows its address and token; neither is in a session's state or in an
+error. A session has the same id there as here, and is durable. Commands become runs there, under its policy and its limits: a
+line of its shell in a subshell, so one command's directory and environment are not the next one's; other languages are programs
+that the shell starts, which its policy must permit. THREAT[TM-RUN-LEAK]: its words are not repeated; they may name things of that
+gateway. An id becomes one segment of a path, whole; `.` and `..`, which would name something else, are no ids.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import posixpath
+import re
+import shlex
 import tarfile
 from collections.abc import Mapping
 from typing import Any, Unpack
@@ -22,25 +25,27 @@ from gateway.egress.peer_gateway import ANSWER_BYTES_MAX, REQUEST_BYTES_MAX, Cli
 from gateway.errors import Forbidden, GatewayError
 from gateway.runners import errors, wire
 from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Permitted, repack
-from gateway.runners.bindings import WORKSPACE, seen_from
+from gateway.runners.bindings import seen_from
+from gateway.runners.command_life import Ending, taking_turn
 from gateway.runners.command_output import STDERR, STDOUT, Output
-from gateway.runners.interface import Ending, Provider, RunnerSession, Supplies, taking_turn
-from gateway.runners.providers.command_lines import NO_RESULT, Program, dropped_bytes, parse, preparation
+from gateway.runners.interface import Provider, Supplies
+from gateway.runners.providers.command_lines import dropped_bytes
+from gateway.runners.runner_session import RunnerSession
 from gateway.runners.secret_refs import NoSecrets, reference
-from sandbox.languages import LANGUAGE_OF_COMMAND
 
 _FIRST_LOOK_SECONDS, _LAST_LOOK_SECONDS = 0.005, 1.0
 _STREAMS = {"stdout": STDOUT, "stderr": STDERR}
 _TIMEOUT_MS = 30_000
 """A snapshot, an archive or a large file takes longer than most answers."""
 _VERBS = ("run", "snapshot", "session")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAMES_MAX = 10_000
 _NOT_IDS = ("", ".", "..")
 
 
 class Hatchway(Provider["HatchwaySession"]):
     id = "hatchway"
     config_keys = ("gateway", "url", "token", "language", "limits", "durable")
-    outlives_gateway = True
     capabilities = wire.RunnerCapabilities(
         command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
         artifact_export=True, detachable=True, streaming=True,
@@ -85,55 +90,26 @@ class Hatchway(Provider["HatchwaySession"]):
             request_bytes_max=wire.MAX_FILE_BYTES + REQUEST_BYTES_MAX,
         )
 
-    async def _make(self, destination: wire.Destination, binding: wire.Binding | None) -> HatchwaySession:
-        top, config = _choose_workspace(binding), self.read_config(destination)
-        body = {key: config[key] for key in ("language", "limits", "durable") if key in config}
-        client = self._client(destination)
-        made = _read_answer(await _ask(client, "POST", "/v1/sessions", json=body), "session")
-        return HatchwaySession(self, destination, _read_id(made), client, top)
-
-    def _adopt(self, destination: wire.Destination, binding: wire.Binding | None, client: Client, name: str) -> HatchwaySession:
-        session = HatchwaySession(self, destination, name, client, _choose_workspace(binding))
-        self.sessions[session.id] = session
-        return session
-
-    async def resume(
-        self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None = None
+    async def _make(
+        self, destination: wire.Destination, binding: wire.Binding, session_id: str, kept: Mapping[str, bytes]
     ) -> HatchwaySession:
-        """The other gateway's session, which outlives this gateway and its own restarts; or a new one from its snapshot."""
-        if state.destination_id != destination.id:
-            raise errors.stale(state.session_id)
+        """The other gateway's session has the id that it has here."""
+        client, config = self._client(destination), self.read_config(destination)
+        if kept:
+            reply = await _ask(client, "GET", f"/v1/sessions/{session_id}")
+            if reply.status == 404:
+                raise errors.stale(session_id)
+        else:
+            body = {"durable": True, **{key: config[key] for key in ("limits", "durable") if key in config}}
+            reply = await _ask(client, "POST", "/v1/sessions", json={**body, "id": session_id, "language": "shell"})
+        _read_answer(reply, "session")
+        return HatchwaySession(self, destination, session_id, client, binding.workspace.rstrip("/"))
+
+    async def _discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
         client = self._client(destination)
-        reply = await _ask(client, "GET", f"/v1/sessions/{_encode_segment(state.session_id)}")
-        if reply.status != 404:
-            _read_answer(reply, state.session_id)
-            return self._find(state) or self._adopt(destination, binding, client, state.session_id)
-        self.sessions.pop(state.session_id, None)
-        if state.snapshot is None or state.snapshot.provider_id != self.id:
-            raise errors.stale(state.session_id)
-        target = f"/v1/snapshots/{_encode_segment(state.snapshot.snapshot_id)}/restore"
-        reply = await _ask(client, "POST", target, json={})
-        if reply.status == 404:
-            raise errors.stale(state.session_id)
-        return self._adopt(destination, binding, client, _read_id(_read_answer(reply, "snapshot")))
-
-    async def discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
-        client = self._client(destination)
-        gone = [f"/v1/sessions/{_encode_segment(state.session_id)}"]
-        if state.snapshot is not None and state.snapshot.provider_id == self.id:
-            gone.append(f"/v1/snapshots/{_encode_segment(state.snapshot.snapshot_id)}")
-        for path in gone:
-            reply = await _ask(client, "DELETE", path)
-            if reply.status not in (404, 410):
-                _read_answer(reply, path)
-
-
-def _choose_workspace(binding: wire.Binding | None) -> str:
-    if binding is None:
-        return WORKSPACE
-    if seen_from(WORKSPACE, binding.workspace) is None:
-        raise errors.outside(binding.workspace, WORKSPACE)
-    return binding.workspace
+        reply = await _ask(client, "DELETE", f"/v1/sessions/{_encode_segment(state.session_id)}")
+        if reply.status not in (404, 410):
+            _read_answer(reply, "session")
 
 
 class HatchwaySession(RunnerSession):
@@ -168,37 +144,23 @@ class HatchwaySession(RunnerSession):
         return reply
 
     async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
-        cwd = self._inside(command.cwd or ".")
-        files: dict[str, bytes] = {}
-        for name in command.args[:1]:
-            if command.program.rpartition("/")[2] in LANGUAGE_OF_COMMAND and name[:1] != "-":
-                files[name] = await self._read(name if name.startswith("/") else f"{cwd}/{name}")
-        program = parse(command, files.__getitem__)
+        line = _write_line(command, self._inside(command.cwd or "."))
         async with taking_turn(self._turn, ending) as ours:
             if not ours:
                 return None
-            before = preparation(program, cwd, command.env)
-            if before:
-                done = await self._run(Program(program.language, before, []), command, ending, Output(0))
-                if done["status"] != "ok" or done.get("exit_code"):
-                    output.write(STDERR, str(done.get("stderr", "")).encode())
-                    return 1
-            done = await self._run(program, command, ending, output)
+            done = await self._run(line, command, ending, output)
         output.settle(STDOUT, str(done.get("stdout", "")).encode())
         output.settle(STDERR, str(done.get("stderr", "")).encode())
         output.dropped_bytes += dropped_bytes(done.get("diagnostics"))
         if done["status"] == "timeout":
             ending.ask("timeout")
-        if isinstance(done.get("error"), dict) and done["error"].get("code") == NO_RESULT:
-            return 0
         code = done.get("exit_code")
         return code if isinstance(code, int) else int(done["status"] != "ok")
 
-    async def _run(self, program: Program, command: wire.Command, ending: Ending, output: Output) -> dict[str, Any]:
+    async def _run(self, line: str, command: wire.Command, ending: Ending, output: Output) -> dict[str, Any]:
         """Start a run, follow it until it has ended, and cancel it when asked to. The result of the run."""
-        body: dict[str, Any] = {"language": program.language.value, "code": program.code}
-        body |= {"stdin": program.stdin} if program.stdin else {}
-        body |= {"filename": program.filename} if program.filename else {}
+        body: dict[str, Any] = {"language": "shell", "code": line}
+        body |= {"stdin": command.stdin} if command.stdin else {}
         body |= {"timeout_ms": command.timeout_ms} if command.timeout_ms else {}
         begun = await self._call("POST", "/runs?mode=async", "run", json=body)
         run_path = f"/v1/runs/{_encode_segment(_read_id(begun))}"
@@ -240,11 +202,53 @@ class HatchwaySession(RunnerSession):
             if _read_field(seen, "state") in ("finished", "waiting"):
                 return dict(seen)
 
-    async def _read(self, path: str) -> bytes:
-        return (await self._ask("GET", f"/files{quote(self._inside(path))}", path)).body
+    async def _perform(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
+        full = self._inside(path)
+        if verb == "read":
+            return (await self._ask("GET", f"/files{quote(full)}", path)).body
+        if verb == "list":
+            return msgspec.json.encode(await self._list(full, path, options["recursive"]))
+        if verb == "stat":
+            return msgspec.json.encode(_describe(await self._call("GET", f"/stat?path={quote(full, safe='')}", path), path))
+        if verb == "write":
+            await self._call("PUT", f"/files{quote(full)}", path, body=contents)
+        elif verb == "mkdir":
+            await self._call("POST", "/directories", path, json={"path": full})
+        elif verb == "delete":
+            query = "?recursive=true" if options["recursive"] else ""
+            await self._call("DELETE", f"/files{quote(full)}{query}", path)
+        else:
+            target = self._inside(options["target"]) if verb == "move" else contents.decode("utf-8", "replace")
+            await self._change_name(verb, full, target, path)
+        return b""
 
-    async def _write(self, path: str, contents: bytes) -> None:
-        await self._call("PUT", f"/files{quote(self._inside(path))}", path, body=contents)
+    async def _list(self, full: str, path: str, is_recursive: bool) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        pending = [""]
+        while pending and len(found) < _NAMES_MAX:
+            prefix, cursor = pending.pop(), ""
+            while cursor is not None:
+                query = f"?path={quote(full + '/' + prefix, safe='')}&limit=200" + (f"&cursor={quote(cursor)}" if cursor else "")
+                page = await self._call("GET", f"/files{query}", path)
+                listed = [_describe(one, f"{prefix}{_read_field(one, 'name')}") for one in _read_field(page, "items")]
+                found += listed
+                cursor = page.get("next")
+                if is_recursive:
+                    pending += [f"{one['path']}/" for one in listed if one["kind"] == "directory"]
+        return sorted(found, key=lambda entry: str(entry["path"]))
+
+    async def _change_name(self, verb: str, full: str, target: str, path: str) -> None:
+        """What the other gateway has no operation for, its shell does."""
+        made, named = shlex.quote(posixpath.dirname(target if verb == "move" else full)), map(shlex.quote, (full, target))
+        words = ["mv -T --", *named] if verb == "move" else ["ln -sfn --", *reversed(list(named))]
+        line = f"mkdir -p -- {made} && {' '.join(words)}"
+        done = await self._run(line, wire.Command(command_id="name", program="sh"), Ending(), Output(1000))
+        if done.get("exit_code"):
+            is_absent = "No such file" in str(done.get("stderr"))
+            raise errors.absent(path) if is_absent else errors.not_a_file(path, "cannot have that name")
+
+    async def _freeze(self) -> bytes:
+        return (await self._ask("GET", f"/archive?path={quote(self._top, safe='')}", "snapshot")).body
 
     async def _archive(self, path: str, permitted: Permitted) -> bytes:
         found = (await self._ask("GET", f"/archive?path={quote(self._inside(path), safe='')}", path)).body
@@ -253,15 +257,24 @@ class HatchwaySession(RunnerSession):
         except tarfile.TarError:
             raise errors.unavailable("the other gateway gave an archive that cannot be read") from None
 
-    async def snapshot(self) -> wire.SnapshotRef | None:
-        self._check_open()
-        made = await self._call("POST", "/snapshots", "snapshot", json={})
-        self._snapshot = wire.SnapshotRef(provider_id=self.provider.id, snapshot_id=_read_id(made))
-        return self._snapshot
 
-    async def _close(self) -> None:
-        if not self.is_detached:
-            await _ask(self._client, "DELETE", f"/v1/sessions/{_encode_segment(self.id)}")
+def _write_line(command: wire.Command, cwd: str) -> str:
+    """The command as a line of the other gateway's shell, which it leaves as it was: a subshell has its own environment."""
+    for name, _ in command.env:
+        if not _NAME.fullmatch(name):
+            raise errors.invalid("an env name is letters, digits and '_' here")
+    env = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in command.env)
+    return f"(cd {shlex.quote(cwd)} || exit 126\n{env}{shlex.join([command.program, *command.args])}\n)"
+
+
+def _describe(stored: Any, path: str) -> dict[str, Any]:
+    """A file of the other gateway as an entry of ours."""
+    is_folder, is_fixed = bool(_read_field(stored, "is_directory")), bool(stored.get("is_readonly"))
+    mode = (0o755 if is_folder else 0o644) & (0o555 if is_fixed else 0o777)
+    return {
+        "path": path, "kind": "directory" if is_folder else "file", "size_bytes": int(_read_field(stored, "size_bytes")),
+        "mode": mode, "modified_ms": int(_read_field(stored, "updated_at")),
+    }  # fmt: skip
 
 
 async def _ask(client: Client, method: str, path: str, *, json: Any = None, body: bytes | None = None) -> Reply:

@@ -1,8 +1,10 @@
-"""`ssh`: commands on another machine, over one connection per session.
+"""`ssh`: commands on another machine, over one connection per session, each session in a directory of its own there.
 
 Rules: the operator lists the hosts that may be reached; a destination pins the host's key and names its private key by
-reference. The far end needs Python 3: files and working directories are resolved there by the kernel, with the same program as
-here (`gateway.runners.beneath`), so links cannot lead out. What a command itself may do is what that machine's account may do.
+reference. The far end needs Python 3 and mount namespaces for its account: commands find their session's directory at
+`/workspace`, and the directories of others are not there (`gateway.runners.providers.far_end`). Files are resolved there by the
+kernel, with the same program as here (`gateway.runners.beneath`), so links cannot lead out. What a command itself may do is what
+that machine's account may do. A connection that is lost is made again at the next use; a command that ran over it is `lost`.
 A port can be previewed if it is exposed and the account itself listens on it.
 
 Does not know: agents, passwords, configuration files of the gateway's own user; none of them is used.
@@ -13,11 +15,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fnmatch
-import itertools
 import json
+import posixpath
+import re
 import secrets
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -26,13 +29,22 @@ import asyncssh
 from gateway.egress.http1_exchange import Reader, Writer
 from gateway.errors import NotFound
 from gateway.runners import beneath, errors, wire
-from gateway.runners.artifacts import Permitted, pack
-from gateway.runners.bindings import locate_workspace, refusal, seen_from
+from gateway.runners.bindings import WORKSPACE, refusal, seen_from
+from gateway.runners.command_life import Ending
 from gateway.runners.command_output import STDERR, STDOUT, Output
-from gateway.runners.interface import Ending, Provider, RunnerSession, Supplies
+from gateway.runners.interface import Provider, Supplies
+from gateway.runners.providers import far_end
+from gateway.runners.runner_session import RunnerSession
 from gateway.runners.secret_refs import reference
 
-_SOURCE = Path(beneath.__file__).read_text("utf-8")
+_START = (
+    "import sys,types\n"
+    "runners=types.ModuleType('gateway.runners'); runners.beneath=types.ModuleType('beneath')\n"
+    "sys.modules.update({'gateway': types.ModuleType('gateway'), 'gateway.runners': runners})\n"
+    "exec(sys.argv.pop(1), vars(runners.beneath)); exec(sys.argv.pop(1), globals())\n"
+)
+_PROGRAM = ["python3", "-I", "-c", _START, *(Path(str(one.__file__)).read_text("utf-8") for one in (beneath, far_end))]
+_ID = re.compile(r"ssh-[0-9a-f]{32}")
 _SWEEP_SECONDS = 20.0
 _SWEEPS = 5
 _KILLS = (
@@ -120,14 +132,13 @@ class Ssh(Provider["SshSession"]):
     id = "ssh"
     config_keys = ("host", "port", "username", "root", "host_key", "identity")
     capabilities = wire.RunnerCapabilities(
-        command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=False, cancellation=True,
+        command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=True, cancellation=True,
         artifact_export=True, detachable=True, streaming=True,
     )  # fmt: skip
 
     def __init__(self, hosts: Sequence[str] = (), **supplies: Unpack[Supplies]) -> None:
         super().__init__(**supplies)
         self.hosts = hosts
-        self._numbers = itertools.count(1)
 
     @property
     def setup_hint(self) -> str | None:
@@ -149,19 +160,20 @@ class Ssh(Provider["SshSession"]):
         if not any(fnmatch.fnmatchcase(config["host"], pattern) for pattern in self.hosts):
             raise errors.unsupported("this gateway does not reach that host over ssh", "its operator lists the hosts")
 
-    async def _make(self, destination: wire.Destination, binding: wire.Binding | None) -> SshSession:
-        config = self.read_config(destination)
-        workspace, read_roots = config["root"], []
-        if binding is not None:
-            workspace, read_roots = locate_workspace(binding.workspace, config["root"]), list(binding.read_roots)
-            if seen_from(config["root"], workspace) is None:
-                raise errors.outside(binding.workspace, "of this destination")
-        connection = await self._connect(config)
-        session = SshSession(self, destination, f"ssh-{next(self._numbers)}", connection, workspace, read_roots)
-        session.called = binding.workspace if binding is not None else workspace
+    async def _make(
+        self, destination: wire.Destination, binding: wire.Binding, session_id: str, kept: Mapping[str, bytes]
+    ) -> SshSession:
+        session = SshSession(self, destination, session_id, binding)
+        await session.reach(is_new=not kept)
         return session
 
-    async def _connect(self, config: dict[str, Any]) -> asyncssh.SSHClientConnection:
+    async def _discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
+        if _ID.fullmatch(state.session_id):
+            binding = wire.Binding(destination=destination, workspace=WORKSPACE)
+            await SshSession(self, destination, state.session_id, binding).remove()
+
+    async def connect(self, destination: wire.Destination) -> asyncssh.SSHClientConnection:
+        config = self.read_config(destination)
         ref = reference(config, "identity")
         assert ref is not None
         value = await self.secrets.resolve(ref)
@@ -184,54 +196,67 @@ class Ssh(Provider["SshSession"]):
 class SshSession(RunnerSession):
     provider: Ssh
 
-    def __init__(
-        self,
-        provider: Ssh,
-        destination: wire.Destination,
-        session_id: str,
-        connection: asyncssh.SSHClientConnection,
-        workspace: str,
-        read_roots: list[str],
-    ) -> None:
+    def __init__(self, provider: Ssh, destination: wire.Destination, session_id: str, binding: wire.Binding) -> None:
         super().__init__(provider, destination, session_id)
-        self._connection, self._workspace, self._read_roots = connection, workspace, read_roots
-        self.called = workspace
-        """What callers call the workspace."""
+        self._root: str = provider.read_config(destination)["root"]
+        self._folder = f"{self._root.rstrip('/')}/{session_id}"
+        self._top, self._read_roots = binding.workspace.rstrip("/"), binding.read_roots
+        self._connection: asyncssh.SSHClientConnection | None = None
+        self._connecting = asyncio.Lock()
         self._channels: set[Channel] = set()
         self._helper: asyncssh.SSHClientProcess[bytes] | None = None
         self._asking = asyncio.Lock()
 
-    @property
-    def is_lost(self) -> bool:
-        return self.is_closed or self._connection.is_closed()
-
-    async def open(self, manifest: wire.Manifest) -> None:
+    async def reach(self, *, is_new: bool) -> None:
+        """Connect, and find the session's directory, or make it if it is new."""
+        verb = "mkdir" if is_new else "list"
         try:
-            await self._far("files", self._workspace, ".", ".")
+            await self._far(verb, self._root, self.id, ".", recursive=False)
         except NotFound:
-            raise errors.unavailable("config.root is not a directory at the ssh host") from None
-        await super().open(manifest)
+            if is_new:
+                raise errors.unavailable("config.root is not a directory at the ssh host") from None
+            raise errors.stale(self.id) from None
+        await self._far("mkdir", self._folder, seen_from(WORKSPACE, self._top) or ".", ".")
+
+    async def remove(self) -> None:
+        """Remove the session's directory, and what still runs of it."""
+        try:
+            await self._sweep(self.id)
+            await self._far("delete", self._root, self.id, ".", recursive=True)
+        except NotFound:
+            return
+        finally:
+            await self._close()
+
+    async def _connect(self) -> asyncssh.SSHClientConnection:
+        async with self._connecting:
+            if self._connection is None or self._connection.is_closed():
+                self._helper = None
+                self._connection = await self.provider.connect(self.destination)
+            return self._connection
 
     # The far end
 
     async def _start(self, line: str, stdin: bytes, output: Output) -> Channel:
         try:
-            _, channel = await self._connection.create_session(lambda: Channel(output), line, encoding=None)
+            connection = await self._connect()
+            _, channel = await connection.create_session(lambda: Channel(output), line, encoding=None)
         except (OSError, asyncssh.Error):
-            raise errors.unavailable("the ssh connection is lost", "a fresh session is made at the next use") from None
+            raise errors.unavailable("the ssh connection is lost", "it is made again at the next use") from None
         assert isinstance(channel, Channel)
         self._channels.add(channel)
         channel.give(stdin)
         return channel
 
-    async def _far(self, verb: str, root: str, below: str, path: str, contents: bytes = b"") -> bytes:
-        """Ask the helper at the far end, which is started once."""
-        request = {"verb": verb, "root": root, "path": below, "limit": wire.MAX_FILE_BYTES, "size": len(contents)}
+    async def _far(self, verb: str, root: str, below: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
+        """Ask the helper at the far end, which is started once for each connection."""
+        named = {"verb": verb, "root": root, "path": below, "limit": wire.MAX_FILE_BYTES, "size": len(contents)}
+        request = {**named, **options}
         async with self._asking:
+            connection = await self._connect()
             try:
                 if self._helper is None:
-                    line = "exec " + shlex.join(["python3", "-I", "-c", _SOURCE, "serve"])
-                    self._helper = await self._connection.create_process(line, encoding=None)
+                    self._helper = await connection.create_process("exec " + shlex.join([*_PROGRAM, "serve"]), encoding=None)
                 self._helper.stdin.write(json.dumps(request).encode() + b"\n" + contents)
                 head = json.loads(await self._helper.stdout.readline() or b"{}")
                 answer = await self._helper.stdout.readexactly(min(head["size"], 2 * wire.MAX_FILE_BYTES))
@@ -252,16 +277,15 @@ class SshSession(RunnerSession):
             self._helper = None
 
     def _choose(self, path: str, writing: bool) -> tuple[str, str]:
+        """The directory at the far end that a path starts from, and the path below it."""
         if not path:
             raise errors.path_required()
         if "\0" in path or len(path) > 4096:
             raise errors.invalid("path must be text without NUL of at most 4096 characters")
-        if not path.startswith("/"):
-            return self._workspace, path
-        named = seen_from(self.called, path)
-        if named is not None:
-            return self._workspace, named
-        for root in [self._workspace] if writing else [self._workspace, *self._read_roots]:
+        below = seen_from(self._top, path) if path.startswith("/") else path
+        if below is not None:
+            return posixpath.normpath(posixpath.join(self._folder, seen_from(WORKSPACE, self._top) or ".")), below
+        for root in [] if writing else self._read_roots:
             below = seen_from(root, path)
             if below is not None:
                 return root, below
@@ -270,12 +294,14 @@ class SshSession(RunnerSession):
     # Commands
 
     async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
-        root, cwd = self._choose(command.cwd or ".", True)
-        mark = f"HATCHWAY_COMMAND={secrets.token_hex(16)}"
-        env = {**dict(command.env), "HATCHWAY_COMMAND": mark.partition("=")[2]}
+        top, cwd = self._choose(command.cwd or ".", True)
+        mark = f"HATCHWAY_COMMAND={self.id}-{secrets.token_hex(16)}"
+        env = {"HOME": self._top, "PWD": self._top, **dict(command.env), "HATCHWAY_COMMAND": mark.partition("=")[2]}
         limits = {"cpu_ms": command.cpu_ms, "memory_bytes": command.memory_bytes}
-        described = json.dumps({"argv": [command.program, *command.args], "env": env, **limits}).encode()
-        line = "exec " + shlex.join(["python3", "-I", "-c", _SOURCE, "run", root, cwd, str(len(described)), mark])
+        described = json.dumps(
+            {"argv": [command.program, *command.args], "env": env, "top": self._top, "folder": top, **limits}
+        ).encode()
+        line = "exec " + shlex.join([*_PROGRAM, "run", self._root, self.id, cwd, str(len(described)), mark])
         channel = await self._start(line, described + command.stdin.encode("utf-8", "surrogateescape"), output)
         if await ending.wait_or(channel.ended):
             channel.signal("TERM")
@@ -290,31 +316,28 @@ class SshSession(RunnerSession):
             self._channels.discard(channel)
         channel.output = None
         exit_code = channel.ended.result() if channel.ended.done() else None
-        if exit_code == 3 and not output.kept[STDOUT] and output.text(STDERR) in ("outside", "missing", "kind", "failed"):
-            raise refusal(beneath.Refused(output.text(STDERR)), command.cwd or ".", self.id)
+        said = output.text(STDERR) if exit_code == 3 and not output.kept[STDOUT] else ""
+        if said in ("outside", "missing", "kind", "failed"):
+            raise refusal(beneath.Refused(said), command.cwd or ".", self.id)
+        if said == "namespaces":
+            hint = "its account needs user and mount namespaces"
+            raise errors.unavailable("the ssh host cannot give a command its own /workspace", hint)
         return exit_code
 
     async def _sweep(self, mark: str) -> None:
         """End what is left of a command, by its mark: a server may refuse to pass signals on (OpenSSH does, for root)."""
         with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):
             async with asyncio.timeout(_SWEEP_SECONDS):
-                await self._connection.run("exec " + shlex.join(["python3", "-I", "-c", _KILLS, mark]), encoding=None)
+                await (await self._connect()).run("exec " + shlex.join(["python3", "-I", "-c", _KILLS, mark]), encoding=None)
 
     # Files
 
-    async def _read(self, path: str) -> bytes:
-        root, below = self._choose(path, False)
-        return await self._far("read", root, below, path)
-
-    async def _write(self, path: str, contents: bytes) -> None:
-        root, below = self._choose(path, True)
-        await self._far("write", root, below, path, contents)
-
-    async def _archive(self, path: str, permitted: Permitted) -> bytes:
-        root, below = self._choose(path, False)
-        listed = (await self._far("files", root, below, path)).decode("utf-8", "surrogateescape")
-        names = [name for name in listed.split("\0") if name and permitted(name)]
-        return await asyncio.to_thread(pack, [(name, await self._read(f"{path}/{name}")) for name in names])
+    async def _perform(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
+        writing = verb not in ("read", "list", "stat")
+        root, below = self._choose(path, writing)
+        if verb == "move":
+            options["target"] = self._choose(options["target"], True)[1]
+        return await self._far(verb, root, below, path, contents, **options)
 
     # Ports
 
@@ -329,7 +352,7 @@ class SshSession(RunnerSession):
         if exit_code != 0:
             raise errors.unavailable(f"nothing of this session listens on port {port}")
         try:
-            reader, writer = await self._connection.open_connection("127.0.0.1", port, encoding=None)
+            reader, writer = await (await self._connect()).open_connection("127.0.0.1", port, encoding=None)
         except (OSError, asyncssh.Error):
             raise errors.unavailable(f"nothing of this session listens on port {port}") from None
         return reader, writer
@@ -338,6 +361,7 @@ class SshSession(RunnerSession):
         self._drop_helper()
         for channel in self._channels:
             channel.signal("KILL")
-        self._connection.close()
-        with contextlib.suppress(OSError, asyncssh.Error):
-            await self._connection.wait_closed()
+        if self._connection is not None:
+            self._connection.close()
+            with contextlib.suppress(OSError, asyncssh.Error):
+                await self._connection.wait_closed()

@@ -1,8 +1,12 @@
-"""`unix-local`: real processes of this machine in a root directory, each in a jail (see `gateway.runners.jail`).
+"""`unix-local`: real processes of this machine, each session in a folder and a jail of its own (see `gateway.runners.jail`).
+
+    {root}/{session id}/workspace    shown to commands at /workspace
+    {root}/{session id}/tmp          at /tmp
+    {root}/{session id}/readonly     copies of what is shown read-only in the workspace; made again at each start
 
 Rules: the root comes from `config.root`, lies in the operator's `base` with its links resolved, and defaults to it. Commands get
-an environment of their own, nothing of the gateway's. They find the workspace at `/workspace` and at its own path, with its
-mounts in it, a temporary folder at `/tmp`, the binding's read roots, the system's programs, and nothing else.
+an environment of their own, nothing of the gateway's. They find their session's workspace with its mounts in it, a temporary
+folder, the binding's read roots, the system's programs, and nothing else: sessions share nothing but volumes.
 THREAT[TM-RUN-TENANT]: commands in a base run as a user of its own, if the gateway is root; the base's owner says which, and what
 is in the base is given to that user. Elsewhere they run as the gateway's user, alone with it in their namespaces. Where the
 kernel gives no such namespaces nothing runs.
@@ -16,34 +20,38 @@ import asyncio
 import contextlib
 import functools
 import hashlib
-import itertools
+import json
 import os
 import posixpath
+import re
 import secrets
 import shutil
-import stat
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGTERM
 from typing import Any, Unpack
 
 from gateway.egress.http1_exchange import Reader, Writer
+from gateway.errors import GatewayError
 from gateway.runners import beneath, wire
-from gateway.runners.bindings import Root, Roots, locate_workspace, refusal, seen_from
+from gateway.runners.bindings import WORKSPACE, Root, Roots, open_below, refusal, seen_from
+from gateway.runners.command_life import Ending
 from gateway.runners.command_output import Output
-from gateway.runners.errors import invalid, not_exposed, outside, unavailable, unsupported
-from gateway.runners.interface import Ending, Provider, RootedSession, Supplies
-from gateway.runners.jail.command_rules import PROGRAMS, TEMPORARY, WORKSPACE
+from gateway.runners.errors import invalid, not_exposed, outside, stale, unavailable, unsupported
+from gateway.runners.interface import Provider, Supplies
+from gateway.runners.jail.command_rules import PROGRAMS, TEMPORARY
 from gateway.runners.jail.handle import Jail, JailError
-from gateway.runners.manifests import Seed, StoreMount, place_mounts, volume_folder, volumes_folder
-from gateway.runners.object_stores import S3Store
+from gateway.runners.mounts.manifests import Seed, volume_folder, volumes_folder
+from gateway.runners.mounts.object_stores import S3Store
+from gateway.runners.mounts.store_mounts import StoreMount
+from gateway.runners.runner_session import RootedSession
 from sandbox.confinement import landlock, namespaces
 
 LIMITS = {"cpu": 600, "as": 4 << 30, "fsize": 1 << 30, "nofile": 512, "nproc": 1024}
 LEAST_ABI = 6
 _FIRST_USER, _USERS = 0x6100_0000, 0x0F00_0000
+_ID = re.compile(r"unix-local-[0-9a-f]{32}")
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -71,15 +79,15 @@ class UnixLocal(Provider["UnixLocalSession"]):
     ) -> None:
         super().__init__(**supplies)
         self.base, self._is_named = base or Path.cwd(), base is not None
-        self.read_bases = [self.base, *read_bases]
+        self.read_bases = read_bases
+        """Where read roots may lie: never in the base, which has the folders of all sessions."""
         self.allow_network, self.jail = allow_network, jail
         self.limits = {**LIMITS, **jail.limits}
         self.capabilities = wire.RunnerCapabilities(
-            command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=False, cancellation=True,
+            command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=True, cancellation=True,
             artifact_export=True, mounts=wire.MountSupport(provider_native=True, s3=self.http is not None),
             pausable=True, detachable=True, streaming=True,
         )  # fmt: skip
-        self._numbers = itertools.count(1)
 
     @property
     def setup_hint(self) -> str | None:
@@ -115,21 +123,53 @@ class UnixLocal(Provider["UnixLocalSession"]):
         if config.get("network") and not self.allow_network:
             raise unsupported("this gateway gives unix-local commands no network", "its operator can allow it")
 
-    async def _make(self, destination: wire.Destination, binding: wire.Binding | None) -> UnixLocalSession:
+    async def _make(
+        self, destination: wire.Destination, binding: wire.Binding, session_id: str, kept: Mapping[str, bytes]
+    ) -> UnixLocalSession:
         if hint := await asyncio.to_thread(lambda: self.setup_hint):
             raise unavailable("unix-local cannot jail commands on this machine", hint)
-        roots = await asyncio.to_thread(self._roots, destination, binding)
-        return UnixLocalSession(self, destination, f"unix-local-{next(self._numbers)}", roots)
+        folder, roots = await asyncio.to_thread(self._prepare, destination, binding, session_id, is_new=not kept)
+        return UnixLocalSession(self, destination, session_id, folder, roots)
 
-    def _roots(self, destination: wire.Destination, binding: wire.Binding | None) -> tuple[Root, list[Root]]:
+    def _find_root(self, destination: wire.Destination) -> Root:
+        return Root.open(self.read_config(destination).get("root", str(self.base)), [self.base], writable=False)
+
+    def _prepare(
+        self, destination: wire.Destination, binding: wire.Binding, session_id: str, *, is_new: bool
+    ) -> tuple[Path, Roots]:
+        """The session's folder, and what it may use."""
         self._claim_base()
-        path = self.read_config(destination).get("root", str(self.base))
-        root = Root.open(path, [self.base], writable=True)
-        if binding is None:
-            return root, []
-        place = locate_workspace(binding.workspace, root.host_path)
-        workspace = Root.open(place, [Path(root.host_path)], writable=True, prefix=binding.workspace)
-        return workspace, [Root.open(path, self.read_bases, writable=False) for path in binding.read_roots]
+        root = self._find_root(destination)
+        folder = Path(root.host_path, session_id)
+        if not is_new and not (folder / "workspace").is_dir():
+            raise stale(session_id)
+        base = os.stat(self.base)
+        for name in ("", "workspace", "tmp", "readonly"):
+            (folder / name).mkdir(mode=0o700, exist_ok=True)
+            if os.geteuid() == 0 and name in ("workspace", "tmp"):
+                os.chown(folder / name, base.st_uid, base.st_gid)
+        shutil.rmtree(folder / "readonly")
+        (folder / "readonly").mkdir(mode=0o700)
+        below = seen_from(WORKSPACE, binding.workspace) or "."
+        workspace = Root(binding.workspace, open_below(folder / "workspace", below, make=True), True)
+        return folder, Roots(
+            workspace, session_id, [Root.open(path, self.read_bases, writable=False) for path in binding.read_roots]
+        )
+
+    async def _discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
+        if _ID.fullmatch(state.session_id):
+            folder = Path((await asyncio.to_thread(self._find_root, destination)).host_path, state.session_id)
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def sweep(self, destinations: Iterable[wire.Destination], known: Collection[str]) -> None:
+        def remove() -> None:
+            roots = {self.base} | {Path(self._find_root(one).host_path) for one in destinations if one.provider_id == self.id}
+            for root in roots:
+                for folder in root.iterdir():
+                    if _ID.fullmatch(folder.name) and folder.name not in known:
+                        shutil.rmtree(folder, ignore_errors=True)
+
+        await asyncio.to_thread(remove)
 
 
 @functools.cache
@@ -144,83 +184,62 @@ def _draw_user() -> int:
 class UnixLocalSession(RootedSession):
     provider: UnixLocal
 
-    def __init__(
-        self, provider: UnixLocal, destination: wire.Destination, session_id: str, roots: tuple[Root, list[Root]]
-    ) -> None:
-        super().__init__(provider, destination, session_id, Roots(roots[0], session_id, roots[1]))
-        self._home = Path(tempfile.mkdtemp(prefix="hatchway-runner-"))
-        base = os.stat(provider.base)
-        self._user, self._group = (base.st_uid, base.st_gid) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
-        self._places: list[str] = []
+    def __init__(self, provider: UnixLocal, destination: wire.Destination, session_id: str, folder: Path, roots: Roots) -> None:
+        super().__init__(provider, destination, session_id, roots)
+        self._folder = folder
+        owner = os.stat(folder / "workspace")
+        self._user, self._group = owner.st_uid, owner.st_gid
         self._jail: Jail | None = None
         self._starting = asyncio.Lock()
 
-    async def open(self, manifest: wire.Manifest) -> None:
-        for folder in ("tmp", "readonly"):
-            (self._home / folder).mkdir()
-        os.chown(self._home / "tmp", self._user, self._group)
-        await asyncio.to_thread(self._own, self.roots.workspace)
-        await super().open(manifest)
-        for path, mount in place_mounts(manifest):
-            if mount.intent.kind == "s3":
-                assert self.provider.http is not None
-                await self._fill(
-                    StoreMount(path, S3Store(mount.intent, self.provider.http, self.provider.secrets), mount.read_only)
-                )
-            else:
-                self._mount_volume(path, mount.intent.uri or mount.name, mount.read_only)
-
-    def _own(self, root: Root) -> None:
-        """Commands must be able to write in it."""
-        if os.geteuid() == 0:
-            beneath.claim(root.descriptor, self._user)
-
     async def _place(self, seed: Seed) -> None:
         if seed.writable:
-            return await self._write(seed.target, seed.contents)
+            return await super()._place(seed)
         place = self._make_aside(seed.target)
         (place / "file").write_bytes(seed.contents)
-        self._make_place(seed.target, is_folder=False)
-        self.roots.mount(seed.target, str(place), False, "file")
+        self._show(seed.target, place, is_writable=False, leaf="file")
 
     def _make_aside(self, target: str) -> Path:
         """A folder for what is shown read-only in the workspace."""
-        place = self._home / "readonly" / hashlib.sha256(target.encode()).hexdigest()[:16]
+        place = self._folder / "readonly" / hashlib.sha256(target.encode()).hexdigest()[:16]
         place.mkdir()
         return place
 
-    async def _fill(self, store: StoreMount) -> None:
-        put = self.roots.write
-        prefix = store.path + "/"
-        if store.read_only:
-            place = self._make_aside(store.path)
-            put, prefix = Roots(Root.open(str(place), [place], writable=True), self.id).write, ""
-            self._make_place(store.path, is_folder=True)
-            self.roots.mount(store.path, str(place), False)
-        await store.fill(lambda key, contents: asyncio.to_thread(put, prefix + key, contents))
-        self._stores.append(store)
+    async def _mount(self, path: str, mount: wire.Mount, known: bytes) -> None:
+        if mount.intent.kind != "s3":
+            return await asyncio.to_thread(self._mount_volume, path, mount.intent.uri or mount.name, mount.read_only)
+        side = _MountSide(self.roots, path)
+        if mount.read_only:
+            place, known = self._make_aside(path), b""
+            self._show(path, place, is_writable=False)
+            side = _MountSide(Roots(Root(WORKSPACE, beneath.open_root(str(place)), True), self.id), "")
+        else:
+            await self._perform("mkdir", path)
+        assert self.provider.http is not None
+        store = S3Store(mount.intent, self.provider.http, self.provider.secrets)
+        mounted = StoreMount(mount.name, path, store, side, read_only=mount.read_only, known=known)
+        await mounted.pull()
+        self._mounts.append(mounted)
 
     def _mount_volume(self, path: str, name: str, is_read_only: bool) -> None:
         folder = volume_folder(self.provider.volumes or volumes_folder(), self.destination.id, name)
         if any(mount.host_path == os.path.realpath(folder) for mount in self.roots.mounts):
             raise invalid(f"the volume {name} can be mounted once", "what one mount may write, the other could not forbid")
-        self._make_place(path, is_folder=True)
-        self.roots.mount(path, str(folder), not is_read_only)
-        self._own(self.roots.mounts[-1])
+        self._show(path, folder, is_writable=not is_read_only)
+        if os.geteuid() == 0:
+            beneath.claim(self.roots.mounts[-1].descriptor, self._user)
 
-    def _make_place(self, target: str, *, is_folder: bool) -> None:
-        """An empty file or folder in the workspace over which something else is mounted; taken away when the session closes."""
+    def _show(self, target: str, place: Path, *, is_writable: bool, leaf: str = "") -> None:
+        """Show a folder, or the file `leaf` in it, in the workspace. What a command has put in its place meanwhile is covered."""
         root = self.roots.workspace.descriptor
         try:
-            if beneath.exists(root, target) and not (is_folder and not any(beneath.files(root, target))):
-                raise invalid(f"the target {target} exists in the workspace already")
-            if is_folder:
-                os.close(beneath.make_directory(root, target))
-            else:
+            if leaf and not beneath.exists(root, target):
                 beneath.write(root, target, b"")
+            elif not leaf:
+                os.close(beneath.make_directory(root, target))
         except beneath.Refused as refused:
             raise refusal(refused, target, self.id) from None
-        self._places.append(target)
+        self.roots.mount(target, str(place), is_writable, leaf)
 
     # Commands
 
@@ -240,24 +259,31 @@ class UnixLocalSession(RootedSession):
 
     async def _start_jail(self) -> Jail:
         places: list[dict[str, Any]] = []
+        top = self.roots.workspace.prefix
 
         def show(descriptor: int, target: str, writable: bool) -> None:
             places.append({"source": descriptor, "target": target, "writable": writable})
 
         with contextlib.ExitStack() as stack:
-            temporary = beneath.open_root(str(self._home / "tmp"))
+
+            def hold(root: int, path: str, flags: int = os.O_PATH) -> int:
+                held = beneath.resolve(root, path, flags)
+                stack.callback(os.close, held)
+                return held
+
+            temporary = beneath.open_root(str(self._folder / "tmp"))
             stack.callback(os.close, temporary)
             show(temporary, TEMPORARY, True)
             for root in self.roots.read_roots:
                 show(root.descriptor, root.host_path, False)
-            for top in (WORKSPACE, self.roots.workspace.host_path):
-                show(self.roots.workspace.descriptor, top, True)
-                for mount in self.roots.mounts:
-                    descriptor = mount.descriptor
-                    if mount.leaf:
-                        descriptor = os.open(mount.leaf, os.O_PATH | os.O_CLOEXEC, dir_fd=descriptor)
-                        stack.callback(os.close, descriptor)
-                    show(descriptor, f"{top}/{mount.prefix}", mount.writable)
+            show(self.roots.workspace.descriptor, top, True)
+            # THREAT[TM-ISO-READONLY]: a folder above a mount is one itself, so that it cannot be moved away with it.
+            above = {parent for mount in self.roots.mounts for parent in _list_parents(mount.prefix)}
+            for path in above - {mount.prefix for mount in self.roots.mounts}:
+                show(hold(self.roots.workspace.descriptor, path), f"{top}/{path}", True)
+            for mount in self.roots.mounts:
+                descriptor = hold(mount.descriptor, mount.leaf) if mount.leaf else mount.descriptor
+                show(descriptor, f"{top}/{mount.prefix}", mount.writable)
             settings = {
                 "user": self._user,
                 "group": self._group,
@@ -270,8 +296,7 @@ class UnixLocalSession(RootedSession):
 
     async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
         cwd = await asyncio.to_thread(self.roots.find_directory, command.cwd or ".")
-        workspace = self.roots.workspace
-        top = workspace.host_path if seen_from(WORKSPACE, workspace.prefix) is None else WORKSPACE  # as its caller calls it
+        top = self.roots.workspace.prefix
         own = {"PATH": _PATH, "HOME": top, "TMPDIR": TEMPORARY, "LANG": "C.UTF-8"}
         spec = {
             "argv": [command.program, *command.args],
@@ -288,9 +313,7 @@ class UnixLocalSession(RootedSession):
             await running.wait(self.grace_ms / 1000)
             running.kill()
             await running.wait()
-        exit_code = running.finish()
-        await self._flush()
-        return exit_code
+        return running.finish()
 
     def _lower_limits(self, command: wire.Command) -> dict[str, int]:
         most, asked = self.provider.limits, {}
@@ -307,19 +330,6 @@ class UnixLocalSession(RootedSession):
     async def _resume(self) -> None:
         if self._jail is not None:
             self._jail.tell("resume")
-
-    # Files
-
-    def _read_files(self, path: str) -> dict[str, bytes]:
-        root = self.roots.workspace.descriptor
-        found = {}
-        try:
-            for name in beneath.files(root, path):
-                found[name] = beneath.read(root, f"{path}/{name}", wire.MAX_FILE_BYTES)
-        except beneath.Refused as refused:
-            if refused.kind != "missing":
-                raise refusal(refused, path, self.id) from None
-        return found
 
     # Ports
 
@@ -338,22 +348,40 @@ class UnixLocalSession(RootedSession):
     async def _close(self) -> None:
         if self._jail is not None:
             await self._jail.close()
-        try:
-            await self._flush()
-        finally:
-            await asyncio.to_thread(self._tidy)
 
-    def _tidy(self) -> None:
-        for target in self._places:
-            head, _, name = target.rpartition("/")
-            with contextlib.suppress(beneath.Refused, OSError):
-                parent = beneath.resolve(self.roots.workspace.descriptor, head, os.O_RDONLY | os.O_DIRECTORY)
+
+class _MountSide:
+    """The files of a mounted store in a directory."""
+
+    def __init__(self, roots: Roots, path: str) -> None:
+        self._roots, self._prefix = roots, path + "/" if path else ""
+
+    async def survey(self) -> dict[str, bytes | None] | None:
+        return await asyncio.to_thread(self._survey)
+
+    def _survey(self) -> dict[str, bytes | None] | None:
+        try:
+            listed = json.loads(self._roots.perform("list", self._prefix or ".", recursive=True))
+        except GatewayError as refused:
+            if refused.code == "PATH_NOT_FOUND":
+                return None
+            raise
+        found: dict[str, bytes | None] = {}
+        for entry in listed:
+            if entry["kind"] != "directory":
                 try:
-                    known = os.lstat(name, dir_fd=parent)
-                    if stat.S_ISDIR(known.st_mode):
-                        os.rmdir(name, dir_fd=parent)
-                    elif known.st_size == 0:
-                        os.unlink(name, dir_fd=parent)
-                finally:
-                    os.close(parent)
-        shutil.rmtree(self._home, ignore_errors=True)
+                    found[entry["path"]] = self._roots.read(self._prefix + entry["path"]) if entry["kind"] == "file" else None
+                except GatewayError:
+                    found[entry["path"]] = None
+        return found
+
+    async def put(self, key: str, contents: bytes) -> None:
+        await asyncio.to_thread(self._roots.write, self._prefix + key, contents)
+
+    async def remove(self, key: str) -> None:
+        await asyncio.to_thread(self._roots.perform, "delete", self._prefix + key, recursive=False)
+
+
+def _list_parents(path: str) -> list[str]:
+    names = path.split("/")[:-1]
+    return ["/".join(names[: end + 1]) for end in range(len(names))]

@@ -1,10 +1,12 @@
 """`wasm`: commands in our own sandbox. Nothing of the machine is there; a session is a filesystem, a command a fresh interpreter.
 
 How: the session's files are one immutable checkpoint. A command starts from it, and when it has ended its files become the new
-checkpoint; so forks cost nothing, and reading never waits for a command. Commands of one session take turns.
+checkpoint; reading never waits for a command. Commands of one session take turns.
 
-Rules: a command that a limit ended leaves no trace in the files. Snapshots are sealed for the tenant, kept in the blob store, and
-restored with the limits of here and now. Does not know: policy; a gateway that wants runs decided upon uses its own sessions.
+Rules: what a command or a file operation has changed in /workspace is persisted before its caller is told, as an ordinary
+session's files are. A command that a limit ended leaves no trace in the files. Snapshots are sealed for the tenant, kept in the
+blob store, and restored with the limits of here and now. Does not know: policy; a gateway that wants runs decided upon uses its
+own sessions.
 """
 
 from __future__ import annotations
@@ -12,23 +14,25 @@ from __future__ import annotations
 import asyncio
 import posixpath
 import secrets as random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 import msgspec
 
-from gateway.errors import GatewayError, NotFound
+from gateway.errors import GatewayError
 from gateway.runners import wire
-from gateway.runners.artifacts import Permitted, pack
 from gateway.runners.bindings import seen_from
+from gateway.runners.command_life import Ending, taking_turn
 from gateway.runners.command_output import STDERR, Output
-from gateway.runners.errors import absent, invalid, outside, read_only, stale, unavailable, unsupported
-from gateway.runners.interface import Ending, Provider, RunnerSession, Supplies, taking_turn
-from gateway.runners.manifests import Seed, StoreMount, place_mounts, volume_folder
-from gateway.runners.object_stores import FolderStore, ObjectStore, S3Store
+from gateway.runners.errors import invalid, read_only, unavailable
+from gateway.runners.interface import Provider, Supplies
+from gateway.runners.mounts.manifests import Seed, volume_folder
+from gateway.runners.mounts.object_stores import FolderStore, ObjectStore, S3Store
+from gateway.runners.mounts.store_mounts import StoreMount
 from gateway.runners.providers.command_lines import NO_RESULT, dropped_bytes, parse, preparation
-from gateway.runners.providers.wasm_workspace import WORKSPACE, Workspace
+from gateway.runners.providers.wasm_workspace import READING, WORKSPACE, Workspace, compare_files, read_files
+from gateway.runners.runner_session import RunnerSession
 from sandbox.encoding.sealing import Keys
 from sandbox.engine.limits import Cancel, lower
 from sandbox.errors import RequestError
@@ -85,41 +89,11 @@ class Wasm(Provider["WasmSession"]):
         except (msgspec.ValidationError, TypeError):
             raise invalid("config.limits holds numbers: memory_mb, cpu_ms, wall_ms, …") from None
 
-    async def _make(self, destination: wire.Destination, binding: wire.Binding | None) -> WasmSession:
-        return WasmSession(self, destination, images.files(), binding)
-
-    def keep(self, destination: wire.Destination, files: Checkpoint, binding: wire.Binding | None) -> WasmSession:
-        """A session over files that were in another one."""
-        session = WasmSession(self, destination, files, binding)
-        self.sessions[session.id] = session
-        return session
-
-    async def resume(
-        self, destination: wire.Destination, state: wire.SessionState, binding: wire.Binding | None = None
+    async def _make(
+        self, destination: wire.Destination, binding: wire.Binding, session_id: str, kept: Mapping[str, bytes]
     ) -> WasmSession:
-        """The living session, or a new one from the state's snapshot."""
-        session = self._find(state)
-        if session is not None:
-            return session
-        if state.snapshot is None or state.snapshot.provider_id != self.id:
-            raise stale(state.session_id)
-        try:
-            blob = await self.blobs.get(state.snapshot.snapshot_id)
-        except NotFound:
-            raise stale(state.session_id) from None
-
-        def restore() -> Checkpoint:
-            return thaw(open_snapshot(blob, self.keys, tenant=self.tenant, files=self.files), files=self.files).files
-
-        try:
-            files = await asyncio.to_thread(restore)
-        except RequestError as refused:
-            raise unavailable("the snapshot cannot be restored", refused.error.code) from None
-        return self.keep(destination, files, binding)
-
-    async def discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
-        if state.snapshot is not None and state.snapshot.provider_id == self.id:
-            await self.blobs.delete(state.snapshot.snapshot_id)
+        files = await asyncio.to_thread(read_files, kept, self.files) if kept else images.files()
+        return WasmSession(self, destination, session_id, files, binding)
 
     async def close(self) -> None:
         await super().close()
@@ -129,39 +103,38 @@ class Wasm(Provider["WasmSession"]):
 class WasmSession(RunnerSession):
     provider: Wasm
 
-    def __init__(self, provider: Wasm, destination: wire.Destination, files: Checkpoint, binding: wire.Binding | None) -> None:
-        if binding is not None and seen_from(WORKSPACE, binding.workspace) is None:
-            raise outside(binding.workspace, WORKSPACE)
-        super().__init__(provider, destination, f"wasm-{random.token_hex(8)}")
+    def __init__(
+        self, provider: Wasm, destination: wire.Destination, session_id: str, files: Checkpoint, binding: wire.Binding
+    ) -> None:
+        super().__init__(provider, destination, session_id)
         self._binding = binding
         self._limits = provider.choose_limits(destination)
-        self._files = files
-        self._turn = asyncio.Lock()
+        self._files = self._stored = files
+        """The files as they are, and as they are persisted."""
+        self._turn, self._storing = asyncio.Lock(), asyncio.Lock()
 
-    async def open(self, manifest: wire.Manifest) -> None:
-        if self._binding is not None:
-            place = self._workspace()
-            place.vfs.mkdir(self._binding.workspace, parents=True, exist_ok=True)
-            self._files = place.vfs.checkpoint()
-        await super().open(manifest)
+    async def open(self, manifest: wire.Manifest, kept: Mapping[str, bytes]) -> None:
         place = self._workspace()
-        for path, mount in place_mounts(manifest):
-            store = StoreMount(path, self._store(mount), mount.read_only)
-
-            async def put(key: str, contents: bytes, path: str = path, readonly: bool = mount.read_only) -> None:
-                place.write(f"{path}/{key}", contents, readonly=readonly)
-
-            await store.fill(put)
-            place.vfs.mkdir(f"{place.top}/{path}", parents=True, exist_ok=True)
-            self._stores.append(store)
+        place.vfs.mkdir(self._binding.workspace, parents=True, exist_ok=True)
         self._files = place.vfs.checkpoint()
+        await super().open(manifest, kept)
+        await self._settle()
 
     async def _place(self, seed: Seed) -> None:
         place = self._workspace()
-        place.write(seed.target, seed.contents, readonly=not seed.writable)
+        place.write(seed.target, seed.contents, readonly=not seed.writable, force=True)
         self._files = place.vfs.checkpoint()
 
-    def _store(self, mount: wire.Mount) -> ObjectStore:
+    async def _mount(self, path: str, mount: wire.Mount, known: bytes) -> None:
+        place = self._workspace()
+        place.vfs.mkdir(f"{place.top}/{path}", parents=True, exist_ok=True)
+        self._files = place.vfs.checkpoint()
+        side = _MountSide(self, path, mount.read_only)
+        store = StoreMount(mount.name, path, self._find_store(mount), side, read_only=mount.read_only, known=known)
+        await store.pull()
+        self._mounts.append(store)
+
+    def _find_store(self, mount: wire.Mount) -> ObjectStore:
         if mount.intent.kind == "s3":
             assert self.provider.http is not None
             return S3Store(mount.intent, self.provider.http, self.provider.secrets)
@@ -171,9 +144,17 @@ class WasmSession(RunnerSession):
 
     def _workspace(self) -> Workspace:
         vfs = Vfs.at(self._files, self.provider.files)
-        if self._binding is None:
-            return Workspace(vfs)
         return Workspace(vfs, self._binding.workspace, tuple(self._binding.read_roots))
+
+    async def _settle(self) -> list[str]:
+        warnings = await super()._settle()
+        async with self._storing:
+            files = self._files
+            values, removed = await asyncio.to_thread(compare_files, self._stored, files)
+            if values or removed:
+                await self.provider.states.save(self.id, values, removed)
+            self._stored = files
+        return warnings
 
     # Commands
 
@@ -186,6 +167,9 @@ class WasmSession(RunnerSession):
             async with taking_turn(self._turn, ending) as ours:
                 if not ours:
                     return None
+                for mount in self._mounts:
+                    if mount.is_near:
+                        await mount.pull()
                 place = self._workspace()
 
                 def write(stream: int, data: bytes) -> None:
@@ -197,7 +181,6 @@ class WasmSession(RunnerSession):
         finally:
             asked.cancel()
         output.dropped_bytes += dropped_bytes(msgspec.to_builtins(done.diagnostics))
-        await self._flush()
         return _exit_code(done, output, ending)
 
     def _run(
@@ -249,49 +232,73 @@ class WasmSession(RunnerSession):
 
     # Files
 
-    async def _read(self, path: str) -> bytes:
-        return self._workspace().read(path)
-
-    async def _write(self, path: str, contents: bytes) -> None:
+    async def _perform(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
+        if verb in READING:
+            return self._workspace().perform(verb, path, contents, **options)
         async with self._turn:
             place = self._workspace()
-            below = seen_from(place.top, posixpath.normpath(posixpath.join(place.top, path)))
-            if any(store.read_only and seen_from(f"/{store.path}", f"/{below}") is not None for store in self._stores):
-                raise read_only(path)
-            place.write(path, contents)
+            for name in filter(None, (path, options.get("target"))):
+                below = seen_from(place.top, posixpath.normpath(posixpath.join(place.top, name)))
+                if any(mount.read_only and seen_from(f"/{mount.path}", f"/{below}") is not None for mount in self._mounts):
+                    raise read_only(name)
+            place.perform(verb, path, contents, **options)
             self._files = place.vfs.checkpoint()
+            return b""
 
-    def _read_files(self, path: str) -> dict[str, bytes]:
+    # Snapshots
+
+    async def _freeze(self) -> bytes:
+        state, origin = SandboxState(Language.SHELL, self._files, 0), Origin("runner", self._limits)
+        return await asyncio.to_thread(save, state, origin, self.provider.keys, tenant=self.provider.tenant)
+
+    async def _thaw(self, frozen: bytes) -> None:
+        keys, tenant, files = self.provider.keys, self.provider.tenant, self.provider.files
+
+        def open_files() -> Checkpoint:
+            return thaw(open_snapshot(frozen, keys, tenant=tenant, files=files), files=files).files
+
         try:
-            return dict(self._workspace().files(path))
-        except GatewayError as refused:
-            if refused.code == absent(path).code:
-                return {}
-            raise
+            self._replace(await asyncio.to_thread(open_files))
+        except RequestError as refused:
+            raise unavailable("the snapshot cannot be restored", refused.error.code) from None
 
-    async def _archive(self, path: str, permitted: Permitted) -> bytes:
+    async def copy_from(self, other: RunnerSession) -> None:
+        assert isinstance(other, WasmSession)
+        self._replace(other._files)
+        await self._settle()
+
+    def _replace(self, files: Checkpoint) -> None:
+        """Other files, but for what is in mounts."""
+        mounted = {mount.path: self._workspace().survey(mount.path) or {} for mount in self._mounts}
+        self._files = files
         place = self._workspace()
-        return await asyncio.to_thread(lambda: pack(place.files(path, permitted)))
+        for mount in self._mounts:
+            for key in place.survey(mount.path) or {}:
+                place.remove(f"{mount.path}/{key}")
+            for key, contents in mounted[mount.path].items():
+                if contents is not None:
+                    place.write(f"{mount.path}/{key}", contents, readonly=mount.read_only, force=True)
+        self._files = place.vfs.checkpoint()
 
-    # Snapshots and forks
 
-    async def snapshot(self) -> wire.SnapshotRef | None:
-        self._check_open()
-        state = SandboxState(Language.SHELL, self._files, 0)
-        origin = Origin("runner", self._limits)
-        blob = await asyncio.to_thread(save, state, origin, self.provider.keys, tenant=self.provider.tenant)
-        before = self._snapshot
-        self._snapshot = wire.SnapshotRef(provider_id=self.provider.id, snapshot_id=await self.provider.blobs.put(blob))
-        if before is not None and before != self._snapshot:  # a state has one; no caller could ask for the one before
-            await self.provider.blobs.delete(before.snapshot_id)
-        return self._snapshot
+class _MountSide:
+    """The files of a mount in the session's filesystem."""
 
-    async def fork(self) -> WasmSession:
-        """A session of its own that starts with these files."""
-        self._check_open()
-        if self._stores:
-            raise unsupported("a session with mounts cannot be forked", "both would write to the same store")
-        return self.provider.keep(self.destination, self._files, self._binding)
+    def __init__(self, session: WasmSession, path: str, is_read_only: bool) -> None:
+        self._session, self._path, self._is_read_only = session, path, is_read_only
+
+    async def survey(self) -> dict[str, bytes | None] | None:
+        return self._session._workspace().survey(self._path)
+
+    async def put(self, key: str, contents: bytes) -> None:
+        place = self._session._workspace()
+        place.write(f"{self._path}/{key}", contents, readonly=self._is_read_only, force=True)
+        self._session._files = place.vfs.checkpoint()
+
+    async def remove(self, key: str) -> None:
+        place = self._session._workspace()
+        place.remove(f"{self._path}/{key}")
+        self._session._files = place.vfs.checkpoint()
 
 
 def _request(language: Language, code: str, stdin: str = "", filename: str | None = None) -> RunRequest:

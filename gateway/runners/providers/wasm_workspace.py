@@ -6,18 +6,27 @@ is the contract: file operations stay in the workspace, whatever links a program
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
 
 from gateway.errors import GatewayError
 from gateway.runners import errors
-from gateway.runners.artifacts import Permitted, everything
 from gateway.runners.wire import MAX_FILE_BYTES
 from sandbox.filesystem import errnos
+from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
 from sandbox.filesystem.inodes import Directory
 from sandbox.filesystem.namespace import ROOT
 from sandbox.filesystem.vfs import WORKSPACE_INO, Vfs, VfsError
+from sandbox.guests.images import images
+from sandbox.workers.interface import FileChanges, FileEntry
+from sandbox.workers.local.file_changes import carry_out, compare
 
 WORKSPACE = "/workspace"
+READING = ("read", "list", "stat")
+"""File operations that change nothing."""
+_FILE = "file:"
 
 
 class Workspace:
@@ -71,14 +80,82 @@ class Workspace:
         except VfsError as error:
             raise _refusal(error, path, self.top) from None
 
-    def write(self, path: str, contents: bytes, *, readonly: bool = False) -> None:
+    def write(self, path: str, contents: bytes, *, readonly: bool = False, force: bool = False) -> None:
+        """`force` replaces one that is read-only."""
         full = self.path(path, writing=True)
         try:
             if self.vfs.exists(full) and self.vfs.stat(full).kind != "file":
                 raise errors.not_a_file(path)
-            self.vfs.write_file(full, contents, readonly=readonly)
+            self.vfs.write_file(full, contents, readonly=readonly, force=force)
         except VfsError as error:
             raise _refusal(error, path, self.top) from None
+
+    def perform(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
+        """A file operation, as `gateway.runners.beneath.answer` has them."""
+        if verb == "read":
+            return self.read(path)
+        full = self.path(path, writing=verb not in READING)
+        try:
+            if verb == "list":
+                return msgspec.json.encode(self._list(full, options["recursive"]))
+            if verb == "stat":
+                return msgspec.json.encode(self._describe(full, path))
+            if verb == "write":
+                self.write(path, contents)
+            elif verb == "link":
+                self.vfs.symlink(contents.decode("utf-8", "surrogateescape"), full)
+            elif verb == "mkdir":
+                self.vfs.mkdir(full, parents=True, exist_ok=True)
+            elif verb == "move":
+                target = self.path(options["target"], writing=True)
+                self.vfs.mkdir(target.rstrip("/").rpartition("/")[0], parents=True, exist_ok=True)
+                self.vfs.rename(full, target)
+            else:
+                self._delete(full, path, options["recursive"])
+        except VfsError as error:
+            raise _refusal(error, path, self.top) from None
+        return b""
+
+    def _list(self, full: str, is_recursive: bool) -> list[dict[str, Any]]:
+        names = [name for name, _ in self.vfs.walk(full)] if is_recursive else self.vfs.list_dir(full)
+        return [self._describe(f"{full}/{name}", name) for name in names]
+
+    def _describe(self, full: str, path: str) -> dict[str, Any]:
+        known = self.vfs.stat(full, follow=False)
+        kind = {"symlink": "link", "device": "other"}.get(known.kind, known.kind)
+        mode = 0o777 if kind == "link" else (0o755 if kind == "directory" else 0o644) & (0o555 if known.readonly else 0o777)
+        return {
+            "path": path, "kind": kind, "size_bytes": known.size_bytes, "mode": mode,
+            "modified_ms": known.mtime_ns // 1_000_000, "target": self.vfs.read_link(full) if kind == "link" else None,
+        }  # fmt: skip
+
+    def _delete(self, full: str, path: str, is_recursive: bool) -> None:
+        """THREAT[TM-ISO-READONLY]: `remove` with all below it would take read-only entries along."""
+        is_folder = self.vfs.stat(full, follow=False).kind == "directory"
+        if is_folder and any(known.readonly for _, known in self.vfs.walk(full)):
+            raise errors.read_only(path)
+        self.vfs.remove(full, recursive=is_recursive)
+
+    def remove(self, path: str) -> None:
+        """A file, also one that is read-only."""
+        full = self.path(path, writing=True)
+        self.vfs.set_readonly(full, False)
+        self.vfs.remove(full)
+
+    def survey(self, path: str) -> dict[str, bytes | None] | None:
+        """Files below a directory with their contents: None for what is no file that this interface reads."""
+        try:
+            listed = self._list(self.path(path), True)
+        except (VfsError, GatewayError):
+            return None
+        found: dict[str, bytes | None] = {}
+        for entry in listed:
+            if entry["kind"] != "directory":
+                try:
+                    found[entry["path"]] = self.read(f"{path}/{entry['path']}") if entry["kind"] == "file" else None
+                except GatewayError:
+                    found[entry["path"]] = None
+        return found
 
     def directory(self, path: str) -> str:
         full = self.path(path, writing=True)
@@ -88,15 +165,25 @@ class Workspace:
             raise _refusal(error, path, self.top) from None
         return full
 
-    def files(self, path: str, permitted: Permitted = everything) -> Iterator[tuple[str, bytes]]:
-        """Everything below a directory that is `permitted`: path below it, contents."""
-        full = self.path(path)
-        try:
-            for name, stat in list(self.vfs.walk(full)):
-                if stat.kind == "file" and stat.nlink == 1 and permitted(name):
-                    yield name, self.vfs.read_file(f"{full}/{name}")
-        except VfsError as error:
-            raise _refusal(error, path, self.top) from None
+
+def compare_files(old: Checkpoint, new: Checkpoint) -> tuple[dict[str, bytes], list[str]]:
+    """What must be persisted, and what no longer, for `/workspace` to be what it is in `new`; by key of the session's state."""
+    changes = compare(old, new)
+    before = Vfs.at(old)
+    removed = []
+    for path in changes.removed:
+        removed.append(_FILE + path)
+        if before.stat(path[1:], follow=False).kind == "directory":
+            removed += [f"{_FILE}{path}/{name}" for name, _ in before.walk(path[1:])]
+    return {_FILE + entry.path: msgspec.msgpack.encode(entry) for entry in changes.written}, removed
+
+
+def read_files(kept: Mapping[str, bytes], limits: VfsLimits) -> Checkpoint:
+    """The filesystem whose `/workspace` was persisted so."""
+    entries = [msgspec.msgpack.decode(kept[key], type=FileEntry) for key in sorted(kept) if key.startswith(_FILE)]
+    vfs = Vfs.at(images.files(), limits)
+    carry_out(vfs, FileChanges(written=entries))
+    return vfs.checkpoint()
 
 
 def _refusal(error: VfsError, path: str, top: str) -> GatewayError:

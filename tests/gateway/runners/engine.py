@@ -99,6 +99,10 @@ class FakeEngine:
         if parts[2] == "start":
             container["running"] = True
             return 204, None
+        if parts[2] == "kill":
+            was_running, container["running"] = container["running"], False
+            await self._kill(parts[1])
+            return (204 if was_running else 409), None
         if parts[2] == "json":
             return 200, {"State": {"Running": container["running"]}, "Config": {"Labels": container["spec"]["Labels"]}}
         if parts[2] in ("pause", "unpause"):
@@ -150,7 +154,11 @@ class FakeEngine:
 
     async def _remove(self, name: str) -> None:
         self.containers.pop(name, None)
-        for process in self._processes.pop(name, set()):
+        await self._kill(name)
+        self._processes.pop(name, None)
+
+    async def _kill(self, name: str) -> None:
+        for process in list(self._processes.get(name, ())):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()

@@ -14,8 +14,9 @@ import msgspec
 from gateway.egress.peer_gateway import Reply, Unreachable
 from gateway.errors import GatewayError
 from gateway.events import Event
-from gateway.runners.artifacts import pack
+from gateway.runners.artifacts import pack_tree
 from gateway.runners.providers.wasm_workspace import Workspace
+from gateway.runners.wire import FileEntry
 from sandbox.engine.limits import Cancel
 from sandbox.guests.state import SessionState
 from sandbox.sessions.session import Session, parse_language
@@ -39,7 +40,7 @@ class OtherGateway:
             raise Unreachable("remote_runtime_network_error")
         parts = path.split("/", 5)
         if path == "/v1/sessions":
-            return self._open()
+            return self._open(name=json["id"])
         if parts[2] == "runs":
             return self._look(parts[3], len(parts) > 4)
         if parts[2] == "snapshots":
@@ -57,9 +58,13 @@ class OtherGateway:
             name = uuid.uuid4().hex
             self.snapshots[name] = session.freeze()
             return _reply(201, {"id": name})
-        if parts[4].startswith("archive?path="):
-            return Reply(200, pack(Workspace(session.vfs).files(unquote(parts[4].partition("=")[2]))))
-        return self._file(session, method, "/" + unquote(parts[5]), body)
+        if parts[4] == "directories":
+            return self._file(session, "mkdir", json["path"], b"")
+        if parts[4].startswith(("archive?path=", "files?path=", "stat?path=")):
+            kind, _, rest = parts[4].partition("?path=")
+            return self._look_at(session, kind, unquote(rest.partition("&")[0]).rstrip("/"))
+        name, _, query = parts[5].partition("?")
+        return self._file(session, method + query, "/" + unquote(name), body)
 
     @contextlib.asynccontextmanager
     async def events(self, path: str) -> AsyncIterator[tuple[int, AsyncIterator[Event]]]:
@@ -71,8 +76,8 @@ class OtherGateway:
 
         yield 200, coming()
 
-    def _open(self, state: SessionState | None = None) -> Reply:
-        name = uuid.uuid4().hex
+    def _open(self, state: SessionState | None = None, name: str = "") -> Reply:
+        name = name or uuid.uuid4().hex
         self.sessions[name] = Session(name, state=state)
         return _reply(201, {"id": name})
 
@@ -109,12 +114,32 @@ class OtherGateway:
         self.runs[name], self.output[name] = (task, cancel), queue
         return _reply(202, {"id": name, "state": "running"})
 
+    def _look_at(self, session: Session, kind: str, path: str) -> Reply:
+        place = Workspace(session.vfs)
+        try:
+            if kind == "archive":
+                listed = msgspec.json.decode(place.perform("list", path, recursive=True), type=list[FileEntry])
+                read = [(one, place.read(f"{path}/{one.path}") if one.kind == "file" else b"") for one in listed]
+                return Reply(200, pack_tree(read))
+            verb, options = ("list", {"recursive": False}) if kind == "files" else ("stat", {})
+            told = msgspec.json.decode(place.perform(verb, path, **options))
+        except GatewayError as refused:
+            return _reply(refused.status, {"error": refused.error})
+        shown = [
+            {"name": one["path"], "is_directory": one["kind"] == "directory", "size_bytes": one["size_bytes"], "updated_at": 1}
+            for one in (told if isinstance(told, list) else [told])
+        ]
+        return _reply(200, {"items": shown} if kind == "files" else shown[0])
+
     def _file(self, session: Session, method: str, path: str, body: bytes | None) -> Reply:
         place = Workspace(session.vfs)
         try:
             if method == "GET":
                 return Reply(200, place.read(path))
-            place.write(path, body or b"")
+            if method.startswith("DELETE"):
+                place.perform("delete", path, recursive="recursive" in method)
+            else:
+                place.perform("mkdir" if method == "mkdir" else "write", path, body or b"")
             return _reply(200, {"path": path})
         except GatewayError as refused:
             return _reply(refused.status, {"error": refused.error})

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gateway.runners.errors import unknown
-from gateway.runners.interface import Provider, RunnerSession
+from gateway.runners.interface import Provider
 from gateway.runners.providers.docker import Docker
 from gateway.runners.providers.gateway import Hatchway
 from gateway.runners.providers.ssh import Ssh
 from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.providers.wasm import Wasm
+from gateway.runners.runner_session import RunnerSession
 from gateway.runners.wire import Binding, Command, CommandResult, Destination, Octets, ReadFile, SecretRef, WriteFile
 from tests.gateway.runners import dockerd
 from tests.gateway.runners.dockerd import Daemon
@@ -53,11 +54,17 @@ class Vault:
 class Place:
     provider: Provider
     destination: Destination
-    workspace: str
-    """As a binding names it."""
-    host_path: Path | None
-    """Where the workspace lies on this machine, if it does."""
+    base: Path | None
+    """Where the folders of its sessions lie on this machine, if they do."""
     session: RunnerSession = field(init=False)
+
+    @property
+    def host_path(self) -> Path | None:
+        """Where the session's workspace lies."""
+        if self.base is None:
+            return None
+        folder = self.base / self.session.id
+        return folder / "workspace" if self.provider.id == "unix-local" else folder
 
     async def open(self, binding: Binding | None = None) -> RunnerSession:
         self.session = await self.provider.create(self.destination, binding)
@@ -75,9 +82,9 @@ async def a_place(name: str, folder: Path, servers: Servers) -> AsyncIterator[Pl
     base.mkdir()
     async with contextlib.AsyncExitStack() as stack:
         if name == "wasm":
-            place = Place(Wasm(), Destination(id="d", provider_id="wasm"), "/workspace", None)
+            place = Place(Wasm(), Destination(id="d", provider_id="wasm"), None)
         elif name == "unix-local":
-            place = Place(UnixLocal(base), Destination(id="d", provider_id="unix-local"), str(base), base)
+            place = Place(UnixLocal(base), Destination(id="d", provider_id="unix-local"), base)
         elif name == "ssh":
             far = servers.ssh()
             config = {
@@ -85,17 +92,17 @@ async def a_place(name: str, folder: Path, servers: Servers) -> AsyncIterator[Pl
                 "host_key": far.host_key, "identity": {"id": "key"},
             }  # fmt: skip
             provider = Ssh(["127.0.0.1"], secrets=Vault(key=far.identity))
-            place = Place(provider, Destination(id="d", provider_id="ssh", config=config), str(base), base)
+            place = Place(provider, Destination(id="d", provider_id="ssh", config=config), base)
         elif name in ("docker", "docker-fake"):
             if name == "docker":
                 path = servers.docker().socket_path
             else:
                 path = str((await stack.enter_async_context(FakeEngine(folder / "docker.sock"))).path)
             docker = Docker(base, tenant="acme", socket_path=path, volumes=folder / "volumes")
-            place = Place(docker, Destination(id="d", provider_id="docker"), "/workspace", base)
+            place = Place(docker, Destination(id="d", provider_id="docker"), base)
         else:
             hatchway = Hatchway(clients={"other": OtherGateway()})
-            place = Place(hatchway, Destination(id="d", provider_id="hatchway", config={"gateway": "other"}), "/workspace", None)
+            place = Place(hatchway, Destination(id="d", provider_id="hatchway", config={"gateway": "other"}), None)
         try:
             yield place
         finally:

@@ -281,28 +281,63 @@ def test_a_port_is_exposed_or_refused_as_the_capabilities_say(trial: Try) -> Non
     trial(check)
 
 
-def test_a_closed_session_and_an_invented_state_are_stale(trial: Try) -> None:
+def test_a_stopped_session_is_found_again_and_a_discarded_or_invented_one_is_stale(trial: Try) -> None:
     async def check(place: Place) -> None:
         state = place.session.state
-        assert (await place.provider.resume(place.destination, state)).id == place.session.id
+        await place.sh("echo kept > f")
+        assert await place.provider.resume(place.destination, state) is place.session
         await place.session.close()
         await place.session.close()
         with pytest.raises(NotFound, match="is no more"):
             await place.sh("echo no")
+        place.session = await place.provider.resume(place.destination, state)
+        assert (await place.sh("cat f")).stdout == "kept\n"
+        await place.session.close()
+        with pytest.raises(NotFound) as other:
+            await place.provider.resume(place.destination, state, thread_id="another")
+        await place.provider.discard(place.destination, state)
+        await place.provider.discard(place.destination, state)
         for dead in (state, SessionState(provider_id=place.provider.id, session_id="invented", destination_id="d")):
             with pytest.raises(NotFound) as raised:
                 await place.provider.resume(place.destination, dead)
-            assert raised.value.code == "RUNNER_STALE"
+            assert raised.value.code == other.value.code == "RUNNER_STALE"
+
+    trial(check)
+
+
+def test_one_commands_environment_and_directory_are_not_the_next_ones(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        await place.sh("mkdir d; echo here > mark")
+        await place.sh("export B=2; cd /; echo $A", env=[("A", "1")], cwd="d")
+        assert (await place.sh('echo "[$A$B]"; cat mark', env=[("C", "3")])).stdout == "[]\nhere\n"
+
+    trial(check)
+
+
+def test_a_snapshot_is_restored_here_and_elsewhere_with_modes_and_links(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        await place.sh("mkdir -p d/e; echo one > d/f; ln -s f d/l; printf 'echo ran' > d/x; chmod 755 d/x")
+        taken = await place.session.snapshot()
+        assert taken is not None
+        await place.sh("echo two > d/f; rm -r d/l d/e; echo more > d/more")
+        first = place.session
+        other = await place.open()
+        await other.restore(taken.snapshot_id)
+        await first.restore(taken.snapshot_id)
+        for place.session in (first, other):
+            done = await place.sh("cat d/f d/l; ls d; [ -L d/l ] || echo copied; ls -l d/x | cut -c 1-4")
+            mode = "-rw-" if place.provider.id in ("wasm", "hatchway") else "-rwx"  # whose files have no such bit
+            assert done.stdout == f"one\none\ne\nf\nl\nx\n{mode}\n", done.stderr
+        await first.drop_snapshot(taken.snapshot_id)
+        with pytest.raises(NotFound):
+            await other.restore(taken.snapshot_id)
 
     trial(check)
 
 
 def test_a_state_names_no_path_and_no_secret(trial: Try) -> None:
     async def check(place: Place) -> None:
-        if place.provider.capabilities.snapshots:
-            assert await place.session.snapshot() is not None
-        else:
-            assert await place.session.snapshot() is None
+        assert await place.session.snapshot() is not None
         text = encode(place.session.state).decode()
         assert place.host_path is None or str(place.host_path) not in text
         assert "PRIVATE" not in text and "identity" not in text

@@ -21,7 +21,7 @@ from gateway.runners.wire import (
     Mount,
     MountIntent,
 )
-from tests.gateway.runners.places import DOCKER, NAMES, Place, Servers, Try, a_place, go, read, write
+from tests.gateway.runners.places import NAMES, Place, Servers, Try, a_place, go, read, write
 
 
 def test_files_written_are_seen_by_commands_and_the_other_way_round(trial: Try) -> None:
@@ -94,7 +94,7 @@ def test_what_is_no_plain_file_is_neither_read_nor_written(trial: Try) -> None:
             os.mkfifo(place.host_path / "pipe")
             os.mknod(place.host_path / "device", 0o600 | stat.S_IFCHR, os.makedev(1, 5)) if os.geteuid() == 0 else None
             with socket.socket(socket.AF_UNIX) as listener:
-                listener.bind(str(place.host_path / "socket"))
+                listener.bind(f"/proc/self/fd/{os.open(place.host_path, os.O_PATH)}/socket")  # the path itself is too long
         for path in ("folder", "pipe", "two", "device", "socket"):
             with pytest.raises(GatewayError) as raised:
                 await read(place.session, path)
@@ -142,32 +142,44 @@ def test_artifacts_are_exported_by_their_contents(trial: Try) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_binding_narrows_the_workspace_and_read_roots_widen_reads_only(name: str, tmp_path: Path, servers: Servers) -> None:
+def test_a_binding_narrows_the_workspace_and_its_path_is_real_in_commands(name: str, tmp_path: Path, servers: Servers) -> None:
     async def main() -> None:
         async with a_place(name, tmp_path, servers) as place:
-            await place.open()
-            await write(place.session, "own/x", b"own")
-            await write(place.session, "shared/y", b"shared")
-            first = place.session
-            roots = [] if name in (DOCKER, "hatchway") else [f"{place.workspace}/shared"]
-            binding = Binding(destination=place.destination, workspace=f"{place.workspace}/own", read_roots=roots)
-            bound = await place.open(binding)
-            if name in ("unix-local", "ssh", DOCKER):
-                assert await read(bound, "x") == b"own"
-            await write(bound, "z", b"z")
-            assert await read(bound, f"{place.workspace}/own/z") == b"z"
-            for path in ("../shared/y", f"{place.workspace}/other"):
+            session = await place.open(Binding(destination=place.destination, workspace="/workspace/own"))
+            await write(session, "z", b"z")
+            assert await read(session, "/workspace/own/z") == b"z"
+            if name != "docker-fake":  # which runs commands on this machine as they are
+                assert (await place.sh("pwd; cat /workspace/own/z")).stdout == "/workspace/own\nz"
+            for path in ("../shared/y", "/workspace/other", "/workspace/shared/y"):
                 with pytest.raises(Forbidden):
-                    await read(bound, path)
+                    await read(session, path)
+                with pytest.raises(Forbidden):
+                    await write(session, path, b"no")
             with pytest.raises(Forbidden):
-                await write(bound, f"{place.workspace}/shared/y", b"no")
-            with pytest.raises(Forbidden):
-                await place.sh("pwd", cwd=f"{place.workspace}/shared")
-            if name in ("unix-local", "ssh"):
-                assert await read(bound, f"{place.workspace}/shared/y") == b"shared"
+                await place.sh("pwd", cwd="/workspace")
             with pytest.raises(BadRequest, match=r"^runner workspace must be an absolute path$"):
                 await place.open(Binding(destination=place.destination, workspace="relative"))
-            await first.close()
+            with pytest.raises(Forbidden, match=r"^path /srv is outside workspace /workspace$"):
+                await place.open(Binding(destination=place.destination, workspace="/srv"))
+
+    go(main())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_sessions_of_a_destination_see_nothing_of_each_other(name: str, tmp_path: Path, servers: Servers) -> None:
+    async def main() -> None:
+        async with a_place(name, tmp_path, servers) as place:
+            first = await place.open()
+            await write(first, "mine", b"first")
+            second = await place.open()
+            assert (await place.sh("ls -A /workspace; cat /workspace/mine")).stdout == ""
+            await place.sh("echo second > mine")
+            for path in (f"../{first.id}/mine", f"/workspace/../{first.id}/mine"):
+                with pytest.raises(GatewayError):
+                    await read(second, path)
+            if place.base is not None and name != "docker-fake":  # which runs commands on this machine as they are
+                assert (await place.sh(f"cat {place.base}/{first.id}/mine {place.base}/{first.id}/*/mine")).stdout == ""
+            assert await read(first, "mine") == b"first"
 
     go(main())
 
@@ -180,6 +192,8 @@ def test_every_provider_calls_its_root_slash_workspace(name: str, tmp_path: Path
             await write(session, "/workspace/in/f", b"here")
             assert await read(session, "in/f") == b"here"
             assert (await place.sh("cat f", cwd="/workspace/in")).stdout == "here"
+            if name != "docker-fake":
+                assert (await place.sh("cd /; cat /workspace/in/f")).stdout == "here"
             with pytest.raises(Forbidden):
                 await read(session, "/workspace/../etc/passwd")
 

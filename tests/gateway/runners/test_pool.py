@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from gateway.errors import BadRequest, Forbidden, NotFound, Unavailable, Unsupported
@@ -14,6 +16,7 @@ from gateway.runners.providers.gateway import Hatchway
 from gateway.runners.providers.unix_local import JailOptions, UnixLocal
 from gateway.runners.providers.wasm import Wasm
 from gateway.runners.runners import Runners
+from gateway.runners.session_state import MemoryStates
 from gateway.runners.wire import (
     ArtifactRequest,
     Binding,
@@ -42,13 +45,13 @@ class Counting(Wasm):
         super().__init__()
         self.made, self.failures = 0, failures
 
-    async def create(self, destination: Destination, binding: Binding | None = None):  # type: ignore[no-untyped-def]
+    async def create(self, destination: Destination, binding: Binding | None = None, **named: Any):  # type: ignore[no-untyped-def]
         self.made += 1
         await asyncio.sleep(0)
         if self.failures:
             self.failures -= 1
             raise Unavailable("RUNNER_UNAVAILABLE", "not yet")
-        return await super().create(destination, binding)
+        return await super().create(destination, binding, **named)
 
 
 def command(code: str, command_id: str = "c") -> Command:
@@ -71,7 +74,7 @@ def test_nothing_starts_before_it_is_needed_and_then_once() -> None:
         done = await asyncio.gather(*(runners.run("acme", "t1", command("echo hi", f"c{n}")) for n in range(5)))
         assert [one.stdout for one in done] == ["hi\n"] * 5
         assert provider.made == 1
-        assert (await runners.session("acme", "t1")).status == "running"
+        assert (await runners.session("acme", "t1")).status == "idle"
         await runners.pool.close()
 
     go(main())
@@ -147,34 +150,60 @@ def test_tm_run_tenant_directories_volumes_and_snapshots_of_tenants_are_apart(tm
         place = Destination(id="local", provider_id="unix-local", default_manifest=Manifest(mounts=[Mount(name="v", path="v")]))
         for tenant in ("acme", "evil"):
             await runners.add(tenant, place)
-            await runners.select(tenant, "t1", "local", str(tmp_path / tenant))
+            await runners.select(tenant, "t1", "local", "/workspace")
         await runners.write_file("acme", "t1", WriteFile(path="v/secret", contents=Octets(b"secret")))
         looked = await runners.run("evil", "t1", command(f"cat {tmp_path}/acme/v/secret ../acme/v/secret v/secret"))
         assert looked.stdout == "" and looked.exit_code != 0
         with pytest.raises(NotFound):
             await runners.read_file("evil", "t1", ReadFile(path="v/secret"))
-        await runners.select("evil", "t2", "local", str(tmp_path / "acme"))
         with pytest.raises(Forbidden):
-            await runners.run("evil", "t2", command("ls"))
+            await runners.select("evil", "t2", "local", str(tmp_path / "acme"))
         await runners.pool.close()
 
     go(main())
 
 
-def test_a_session_is_found_again_by_its_state_after_a_restart() -> None:
+def test_a_session_is_found_again_by_its_thread_after_a_restart_and_by_no_other() -> None:
     async def main() -> None:
-        leases, provider = MemoryLeases(), Wasm()
-        first = Runners(Pool([provider], leases))
+        leases, states = MemoryLeases(), MemoryStates()
+        first = Runners(Pool([Wasm(states=states)], leases))
         await first.add("acme", HERE)
-        await first.select("acme", "t1", "here", "/workspace")
+        for thread in ("t1", "t2"):
+            await first.select("acme", thread, "here", "/workspace")
         await first.write_file("acme", "t1", WriteFile(path="x", contents=Octets(b"kept")))
-        assert await first.snapshot("acme", "t1") is not None
-        for session in list(provider.sessions.values()):
-            await session.close()
         lease = await leases.get("acme", "t1")
         assert lease is not None and decode(encode(lease), Lease) == lease
-        again = Runners(Pool([provider], leases))
+        again = Runners(Pool([Wasm(states=states)], leases))
+        assert (await again.session("acme", "t1")).status == "stopped"
         assert (await again.read_file("acme", "t1", ReadFile(path="x"))).contents == b"kept"
+        await leases.put("acme", "t2", lease)  # as if rows had been mixed up
+        with pytest.raises(NotFound, match=r"^path x does not exist$"):
+            await again.read_file("acme", "t2", ReadFile(path="x"))
+        await again.pool.close()
+
+    go(main())
+
+
+def test_what_a_crash_left_half_made_or_without_a_thread_is_removed_at_start(tmp_path: Path) -> None:
+    async def main() -> None:
+        leases, states = MemoryLeases(), MemoryStates()
+        place = Destination(id="here", provider_id="unix-local")
+        runners = await bound(UnixLocal(tmp_path, states=states), place, leases)
+        await runners.run("acme", "t1", command("echo kept > f"))
+        lease = await leases.get("acme", "t1")
+        assert lease is not None and lease.state is not None
+        half = msgspec.structs.replace(lease.state, session_id=f"unix-local-{'0' * 32}")
+        await leases.put("acme", "t2", Lease(binding=lease.binding, state=half, is_made=False))
+        for name in (half.session_id, f"unix-local-{'1' * 32}", "the-operators-own"):
+            (tmp_path / name).mkdir()
+        await runners.pool.close()
+        again = Runners(Pool([UnixLocal(tmp_path, states=states)], leases))
+        await again.pool.recover("acme")
+        assert sorted(one.name for one in tmp_path.iterdir()) == ["the-operators-own", lease.state.session_id]
+        assert (await again.session("acme", "t2")).status == "unprovisioned"
+        assert (await again.run("acme", "t1", command("cat f"))).stdout == "kept\n"
+        await again.delete("acme", "t1")
+        assert [one.name for one in tmp_path.iterdir()] == ["the-operators-own"]
         await again.pool.close()
 
     go(main())
@@ -203,9 +232,9 @@ def test_selecting_another_destination_ends_the_session_of_the_one_before(tmp_pa
         first = await runners.pool.session("acme", "t1")
         await runners.select("acme", "t1", "here", "/workspace")
         assert await runners.pool.session("acme", "t1") is first
-        await runners.select("acme", "t1", "local", str(tmp_path))
+        await runners.select("acme", "t1", "local", "/workspace")
         assert first.is_closed
-        assert (await runners.run("acme", "t1", command("pwd"))).stdout == f"{tmp_path}\n"
+        assert (await runners.run("acme", "t1", command("pwd"))).stdout == "/workspace\n"
         with pytest.raises(Forbidden):
             await runners.read_file("acme", "t1", ReadFile(path="../x"))
         await runners.pool.close()
@@ -217,18 +246,18 @@ def test_the_verbs_say_what_a_thread_has_and_does(tmp_path: Path) -> None:
     async def main() -> None:
         runners = Runners(Pool([UnixLocal(tmp_path)]))
         await runners.add("acme", Destination(id="local", provider_id="unix-local"))
-        await runners.select("acme", "t1", "local", str(tmp_path))
+        await runners.select("acme", "t1", "local", "/workspace")
         assert await runners.cancel("acme", "t1", "c") is False
         with pytest.raises(NotFound):
             await runners.pause("acme", "t1")
         running = asyncio.create_task(runners.run("acme", "t1", command("echo begun; : > begun; while :; do sleep 0.01; done")))
-        await until((tmp_path / "begun").exists)
+        await until(lambda: any(tmp_path.glob("*/workspace/begun")))
         info = await runners.session("acme", "t1")
-        assert (info.status, info.commands, info.provider_id) == ("running", ["c"], "unix-local")
+        assert (info.status, info.commands, info.provider_id) == ("busy", ["c"], "unix-local")
         assert (await runners.pause("acme", "t1")).status == "paused"
-        assert (await runners.resume("acme", "t1")).status == "running"
-        assert (await runners.detach("acme", "t1")).status == "detached"
-        assert (await runners.rejoin("acme", "t1")).status == "running"
+        assert (await runners.resume("acme", "t1")).status == "busy"
+        assert (await runners.detach("acme", "t1")).detached
+        assert not (await runners.rejoin("acme", "t1")).detached
         made, exposure_id = await runners.expose("acme", "t1", Port(port=8080))
         assert made.url == "http://127.0.0.1:8080" and list(await runners.ports("acme", "t1")) == [made]
         assert (await runners.expose("acme", "t1", Port(port=8080, label="web")))[1] == exposure_id
@@ -275,16 +304,17 @@ def test_a_session_elsewhere_outlives_a_gateway_that_stops_and_one_that_is_away_
 
     async def main() -> None:
         other, leases = OtherGateway(), MemoryLeases()
-        runners = await bound(Hatchway(clients={"other": other}), place=place, leases=leases)
+        states = MemoryStates()
+        runners = await bound(Hatchway(clients={"other": other}, states=states), place=place, leases=leases)
         await runners.run("acme", "t1", command("echo kept > f"))
         await runners.pool.close()
         assert len(other.sessions) == 1
-        again = Runners(Pool([Hatchway(clients={"other": other})], leases))
+        again = Runners(Pool([Hatchway(clients={"other": other}, states=states)], leases))
         assert (await again.run("acme", "t1", command("cat f"))).stdout == "kept\n"
         other.is_away = True
         await again.pool.close()
         other.is_away = False
-        third = Runners(Pool([Hatchway(clients={"other": other})], leases))
+        third = Runners(Pool([Hatchway(clients={"other": other}, states=states)], leases))
         await third.delete("acme", "t1")
         assert other.sessions == {}
 

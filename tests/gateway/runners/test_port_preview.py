@@ -17,9 +17,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from gateway.egress.http1_exchange import Exchange
 from gateway.errors import NotFound
-from gateway.runners.interface import RunnerSession
 from gateway.runners.port_preview import Scope, Target, preview_app
 from gateway.runners.providers.unix_local import UnixLocal
+from gateway.runners.runner_session import RunnerSession
 from gateway.runners.runners import parse_port
 from gateway.runners.wire import Command, Destination, Port
 from tests.gateway.runners.places import Servers, a_place, go, read, run, until, write

@@ -36,13 +36,14 @@ def test_artifacts_and_snapshots_outlive_the_gateway(tmp_path: Path) -> None:
         await house.bind("wasm")
         await house.sh("echo kept > f")
         told["url"] = (await house.ask("POST", ONE + "/artifacts", {"path": "f"})).json["url"]
-        assert (await house.ask("POST", ONE + "/snapshot")).status == 200
+        told["snapshot"] = (await house.ask("POST", ONE + "/snapshot")).json
         await house.sh("echo later > g", "c2")
 
     async def second(house: House) -> None:
         assert (await house.ask("GET", told["url"])).body == b"kept\n"
         assert (await house.ask("GET", told["url"], tenant="globex")).status == 404
-        assert (await house.sh("cat f; cat g")).json["stdout"] == "kept\n", "it is the snapshot, not what came after"
+        assert (await house.ask("GET", ONE)).json["state"]["snapshot"] == told["snapshot"]
+        assert (await house.sh("cat f; cat g")).json["stdout"] == "kept\nlater\n"
 
     live_in(tmp_path, first)
     live_in(tmp_path, second)
@@ -95,8 +96,7 @@ def test_tm_run_tenant_volumes_of_one_name_are_each_tenants_own(provider: str, t
             place = {"id": "box", "provider_id": provider, "default_manifest": manifest}
             made = await house.ask("POST", "/v1/runners/destinations", place, tenant=tenant, role="operator")
             assert made.status == 201, made.body
-            workspace = str(house.local / tenant) if provider == "unix-local" else "/workspace"
-            await house.ask("PUT", ONE, {"destination_id": "box", "workspace": workspace}, tenant=tenant)
+            await house.ask("PUT", ONE, {"destination_id": "box"}, tenant=tenant)
             body = {"command_id": "c", "program": "sh", "args": ["-c", code]}
             done = await house.ask("POST", ONE + "/commands", body, tenant=tenant)
             assert done.json["stdout"] == ("acme\n" if code.startswith("cat") else ""), done.body
@@ -123,7 +123,9 @@ def test_entries_of_a_manifest_come_from_the_operators_folder_of_the_tenant(tmp_
     live_in(tmp_path, test)
 
 
-def test_a_tenant_has_so_many_threads_and_living_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tenants_threads_and_busy_sessions_are_limited_and_idle_ones_make_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pool, "MAX_THREADS", 3)
     monkeypatch.setattr(pool, "MAX_SESSIONS", 1)
 
@@ -134,9 +136,15 @@ def test_a_tenant_has_so_many_threads_and_living_sessions(tmp_path: Path, monkey
             bound = await house.ask("PUT", f"/v1/runners/threads/t{number}", {"destination_id": "box"})
             assert bound.status == (200 if number < 4 else 409)
         body = {"command_id": "c", "program": "true"}
+        endless = asyncio.create_task(house.sh("while :; do :; done", "long"))
+        while (await house.ask("GET", ONE)).json["status"] != "busy":
+            await asyncio.sleep(0.01)
         assert (await house.ask("POST", "/v1/runners/threads/t2/commands", body)).code == "RUNNER_BUSY"
-        await house.ask("DELETE", ONE)
+        await house.ask("POST", ONE + "/commands/long/cancel")
+        await endless
         assert (await house.ask("POST", "/v1/runners/threads/t2/commands", body)).status == 200
+        assert (await house.ask("GET", ONE)).json["status"] == "stopped", "the idle one made room"
+        assert (await house.sh("echo on")).json["stdout"] == "on\n"
 
     live_in(tmp_path, test)
 

@@ -77,19 +77,21 @@ class House:
     ) -> Reply:
         return await ask(self.asgi, method, target, body, token=self.tokens[tenant, role], **headers)
 
-    async def bind(self, provider: str, **fields: Any) -> str:
-        """The thread t1 on a provider; its workspace."""
-        workspace = "/workspace"
+    @property
+    def folder(self) -> Path:
+        """The workspace of t1 in `unix-local`."""
+        return self.local / "acme" / self.service.runners.pool.living("acme", "t1").id / "workspace"
+
+    async def bind(self, provider: str, **fields: Any) -> None:
+        """The thread t1 on a provider."""
         if provider == "unix-local":
             place = UnixLocal(self.local)
             if place.setup_hint:
                 pytest.skip(place.setup_hint)
-            workspace = str(self.local / "acme")
         made = await self.ask("POST", "/v1/runners/destinations", {"id": "box", "provider_id": provider}, role="operator")
         assert made.status == 201, made.body
-        bound = await self.ask("PUT", ONE, {"destination_id": "box", "workspace": workspace, **fields})
+        bound = await self.ask("PUT", ONE, {"destination_id": "box", **fields})
         assert (bound.status, bound.json["status"]) == (200, "unprovisioned"), bound.body
-        return workspace
 
     async def sh(self, code: str, command_id: str = "c1", **fields: Any) -> Reply:
         body = {"command_id": command_id, "program": "sh", "args": ["-c", code], **fields}
@@ -126,6 +128,7 @@ def test_commands_run_and_files_are_read_and_written(provider: str, tmp_path: Pa
         assert done.status == 200, done.body
         assert done.json == {
             "command_id": "c1", "exit_code": 3, "stdout": "hi\n", "stderr": "oops\n", "status": "exited", "dropped_bytes": 0,
+            "warnings": [],
         }  # fmt: skip
         assert (await house.ask("GET", ONE + "/files?path=note.txt")).body == b"kept\n"
         shown = await house.ask("GET", ONE + "/files?path=note.txt", accept="application/json")
@@ -136,7 +139,7 @@ def test_commands_run_and_files_are_read_and_written(provider: str, tmp_path: Pa
         assert (await house.sh("wc -c < a.bin; cat b.txt", "c2")).json["stdout"].split() == ["2", "hi"]
         assert (await house.ask("GET", ONE + "/commands/c2")).json["stdout"].split() == ["2", "hi"]
         info = (await house.ask("GET", ONE)).json
-        assert (info["provider_id"], info["status"]) == (provider, "running")
+        assert (info["provider_id"], info["status"]) == (provider, "idle")
         kept = await house.ask("POST", ONE + "/artifacts", {"path": "b.txt"})
         assert (await house.ask("GET", kept.json["url"])).body == b"hi"
         assert (await house.ask("DELETE", ONE)).status == 204
@@ -207,7 +210,7 @@ def test_bindings_and_destinations_outlive_the_gateway(tmp_path: Path) -> None:
     async def second(house: House) -> None:
         listed = (await house.ask("GET", "/v1/runners")).json
         assert ([one["id"] for one in listed["destinations"]], listed["threads"]) == (["box"], ["t1"])
-        assert (await house.sh("echo again")).json["stdout"] == "again\n"
+        assert (await house.sh("cat f; echo again")).json["stdout"] == "kept\nagain\n"
         assert (await house.ask("PUT", "/v1/runners/threads/t2", {"destination_id": "box"})).status == 200
         assert (await house.ask("DELETE", "/v1/runners/destinations/box", role="operator")).status == 204
         assert (await house.sh("echo still")).json["stdout"] == "still\n", "what lives goes on"
@@ -225,9 +228,9 @@ def test_life_of_a_session_has_its_verbs(tmp_path: Path) -> None:
         await house.sh("echo hi")
         assert (await house.ask("POST", ONE + "/pause")).json["status"] == "paused"
         assert (await house.sh("echo hi", "c2")).code == "RUNNER_PAUSED"
-        assert (await house.ask("POST", ONE + "/resume")).json["status"] == "running"
-        assert (await house.ask("POST", ONE + "/detach")).json["status"] == "detached"
-        assert (await house.ask("POST", ONE + "/rejoin")).json["status"] == "running"
+        assert (await house.ask("POST", ONE + "/resume")).json["status"] == "idle"
+        assert (await house.ask("POST", ONE + "/detach")).json["detached"] is True
+        assert (await house.ask("POST", ONE + "/rejoin")).json["detached"] is False
         assert (await house.ask("POST", ONE + "/snapshot")).status == 501
 
     live_in(tmp_path, test)

@@ -20,7 +20,8 @@ import pytest
 from gateway.errors import Forbidden, GatewayError, NotFound, Unavailable, Unsupported
 from gateway.runners.providers.docker import Docker, DockerSession
 from gateway.runners.providers.docker_api import Engine
-from gateway.runners.wire import Binding, Destination, Manifest, ManifestEntry, Mount, SessionState, SnapshotRef
+from gateway.runners.session_state import MemoryStates
+from gateway.runners.wire import Destination, Manifest, ManifestEntry, Mount, SessionState, SnapshotRef
 from tests.gateway.runners import dockerd
 from tests.gateway.runners.engine import FakeEngine
 from tests.gateway.runners.places import DOCKER, Servers, go, read, run, write
@@ -42,12 +43,13 @@ def trial(
         async def main() -> None:
             async with _engine(request.param, tmp_path, servers) as path:
                 made: list[Docker] = []
+                states = MemoryStates()
 
                 def make(tenant: str = "acme", **options: Any) -> Docker:
                     base = tmp_path / tenant
                     base.mkdir(exist_ok=True)
                     volumes = tmp_path / "volumes" / tenant
-                    made.append(Docker(base, tenant=tenant, socket_path=path, volumes=volumes, **options))
+                    made.append(Docker(base, tenant=tenant, socket_path=path, volumes=volumes, states=states, **options))
                     return made[-1]
 
                 try:
@@ -71,7 +73,7 @@ async def _engine(name: str, folder: Path, servers: Servers) -> AsyncIterator[st
 
 
 async def made(provider: Docker, session: DockerSession) -> dict[str, Any]:
-    found: dict[str, Any] = await provider.engine.call("GET", f"/containers/{session.container}/json")
+    found: dict[str, Any] = await provider.engine.call("GET", f"/containers/{session.id}/json")
     return found
 
 
@@ -89,7 +91,7 @@ def test_a_container_has_no_network_no_capability_and_nothing_of_the_machine(tri
             assert (await run(session, "sh", "-c", tried)).exit_code != 0, tried
         host = (await made(provider, session))["HostConfig"]
         assert (host["PidsLimit"], host["Memory"], host["NetworkMode"]) == (512, 2 << 30, "none")
-        assert [(one["Source"], one["Target"]) for one in host["Mounts"]] == [(str(tmp_path / "acme"), "/workspace")]
+        assert [(one["Source"], one["Target"]) for one in host["Mounts"]] == [(str(tmp_path / "acme" / session.id), "/workspace")]
 
     trial(check)
 
@@ -142,45 +144,36 @@ def test_a_container_of_another_tenant_or_destination_is_not_found_again(trial: 
     trial(check)
 
 
-def test_a_detached_container_stays_and_a_discarded_one_is_gone_with_its_snapshot(trial: Any) -> None:
+def test_a_stopped_container_stays_and_a_discarded_one_is_gone_with_its_files_and_image(trial: Any, tmp_path: Path) -> None:
     async def check(make: Make) -> None:
         provider = make()
         session = await provider.create(PLACE)
         assert await session.snapshot() is not None
-        taken = await session.snapshot()
-        assert taken is not None
-        state = await session.detach()
         await provider.close()
         later = make()
-        assert (await later.engine.look(session.id))["Running"]
-        await later.discard(PLACE, state)
-        await later.discard(PLACE, state)
+        assert (await later.engine.look(session.id))["Running"] is False
+        for _ in range(2):
+            await later.discard(PLACE, session.state)
         assert await later.engine.look(session.id) == {}
+        assert os.listdir(tmp_path / "acme") == []
         with pytest.raises(GatewayError):
-            await later._make(PLACE, None, taken.snapshot_id)
+            await later.engine.call("DELETE", f"/images/hatchway-snapshot:{session.id}")
 
     trial(check)
 
 
-def test_a_snapshot_has_the_containers_own_files_and_only_the_last_is_kept(trial: Any) -> None:
+def test_a_container_that_is_gone_is_made_again_from_its_image_over_the_same_workspace(trial: Any) -> None:
     async def check(make: Make) -> None:
         provider = make()
         session = await provider.create(PLACE)
-        first = await session.snapshot()
         await run(session, "sh", "-c", f"echo inside > {OWN}; echo outside > shared")
-        second = await session.snapshot()
-        assert first is not None and second is not None and first != second
-        before = msgspec.structs.replace(session.state, snapshot=None)
-        state = session.state
+        await session.snapshot()
         await session.close()
-        with pytest.raises(NotFound):
-            await provider.resume(PLACE, before)
-        again = await provider.resume(PLACE, state)
-        assert again.id != session.id and await read(again, "shared") == b"outside\n"
+        await provider.engine.call("DELETE", f"/containers/{session.id}")
+        again = await provider.resume(PLACE, session.state)
+        assert again.id == session.id and await read(again, "shared") == b"outside\n"
         if DOCKER == "docker":
             assert (await run(again, "cat", OWN)).stdout == "inside\n"
-        with pytest.raises(GatewayError):
-            await provider._make(PLACE, None, first.snapshot_id)
 
     trial(check)
 
@@ -206,33 +199,19 @@ def test_tm_run_swap_a_link_put_where_the_engine_looks_is_noticed(trial: Any, tm
 
     class Swapping(Engine):
         async def create(self, name: str, body: dict[str, Any]) -> str:
-            mine = tmp_path / "acme" / "mine"
-            mine.rename(tmp_path / "acme" / "moved")
-            mine.symlink_to(outside)
+            (tmp_path / "acme" / name).rename(tmp_path / "acme" / "moved")
+            (tmp_path / "acme" / name).symlink_to(outside)
             return await super().create(name, body)
 
     async def check(make: Make) -> None:
         provider = make()
-        (tmp_path / "acme" / "mine").mkdir()
         provider.engine = engine = Swapping(provider.engine._path)
         with pytest.raises(Unavailable, match="does not show the workspace"):
-            await provider.create(PLACE, Binding(destination=PLACE, workspace="/workspace/mine"))
+            await provider.create(PLACE)
         assert os.listdir(outside) == os.listdir(tmp_path / "acme" / "moved") == []
         if DOCKER == "docker":
             left = await engine.call("GET", "/containers/json?all=true")
-            assert str(outside) not in json.dumps(left)
-
-    trial(check)
-
-
-@real
-def test_a_binding_shares_only_its_part_with_the_container(trial: Any) -> None:
-    async def check(make: Make) -> None:
-        provider = make()
-        await write(await provider.create(PLACE), "secret/f", b"secret")
-        await write(await provider.create(PLACE), "own/f", b"own")
-        bound = await provider.create(PLACE, Binding(destination=PLACE, workspace="/workspace/own/"))
-        assert (await run(bound, "sh", "-c", "pwd; cat f; ls /workspace")).stdout == "/workspace/own\nownown\n"
+            assert str(outside) not in json.dumps([one for one in left if one["State"] == "running"])
 
     trial(check)
 

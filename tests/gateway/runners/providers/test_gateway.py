@@ -12,11 +12,14 @@ import pytest
 
 from gateway.egress.client import Egress
 from gateway.egress.peer_gateway import EgressClient, Reply, Unreachable
-from gateway.errors import BadRequest, Unavailable
+from gateway.errors import BadRequest, NotFound, Unavailable
 from gateway.events import Event
-from gateway.runners.interface import RunnerSession
+from gateway.runners.pool import Pool
 from gateway.runners.providers.gateway import Hatchway
-from gateway.runners.wire import Command, Destination, SessionState, SnapshotRef
+from gateway.runners.runner_session import RunnerSession
+from gateway.runners.runners import Runners
+from gateway.runners.session_state import MemoryStates
+from gateway.runners.wire import Command, Destination, ReadFile, SessionState
 from tests.gateway.runners.other_gateway import OtherGateway
 from tests.gateway.runners.places import Vault, go, read, run, write
 
@@ -25,16 +28,15 @@ OTHER = Destination(id="d", provider_id="hatchway", config={"gateway": "other"})
 
 def test_a_session_at_another_gateway_outlives_this_ones(tmp_path: Path) -> None:
     async def main() -> None:
-        other = OtherGateway()
-        first = Hatchway(clients={"other": other})
+        other, states = OtherGateway(), MemoryStates()
+        first = Hatchway(clients={"other": other}, states=states)
         session = await first.create(OTHER)
         await write(session, "f", b"kept")
-        state = await session.detach()
         await first.close()
-        second = Hatchway(clients={"other": other})
-        again: RunnerSession = await second.resume(OTHER, state)
+        second = Hatchway(clients={"other": other}, states=states)
+        again: RunnerSession = await second.resume(OTHER, session.state)
         assert (await read(again, "f"), (await run(again, "cat", "f")).stdout) == (b"kept", "kept")
-        await second.close()
+        await second.discard(OTHER, session.state)
         assert other.sessions == {}
 
     go(main())
@@ -43,14 +45,19 @@ def test_a_session_at_another_gateway_outlives_this_ones(tmp_path: Path) -> None
 def test_a_session_that_the_other_gateway_has_lost_comes_back_from_its_snapshot() -> None:
     async def main() -> None:
         other = OtherGateway()
-        provider = Hatchway(clients={"other": other})
-        session = await provider.create(OTHER)
+        runners = Runners(Pool([Hatchway(clients={"other": other})]))
+        await runners.add("acme", OTHER)
+        await runners.select("acme", "t1", "d", "/workspace")
+        session = await runners.pool.session("acme", "t1")
         await write(session, "f", b"kept")
-        await session.snapshot()
+        await runners.snapshot("acme", "t1")
         other.sessions.pop(session.id).close()
-        again = await provider.resume(OTHER, session.state)
-        assert again.id != session.id and await read(again, "f") == b"kept"
-        await again.close()
+        with pytest.raises(NotFound, match="is no more"):
+            await runners.read_file("acme", "t1", ReadFile(path="f"))
+        assert (await runners.session("acme", "t1")).status == "gone"
+        assert (await runners.read_file("acme", "t1", ReadFile(path="f"))).contents == b"kept"
+        assert list(other.sessions) != [session.id]
+        await runners.pool.close()
 
     go(main())
 
@@ -144,23 +151,17 @@ def test_an_id_that_would_be_another_path_is_refused_and_nothing_is_asked(name: 
 
     async def main() -> None:
         provider = Hatchway(clients={"other": Asked()})
-        snapshot = SnapshotRef(provider_id="hatchway", snapshot_id=name)
-        states = [
-            SessionState(provider_id="hatchway", session_id=name, destination_id="d"),
-            SessionState(provider_id="hatchway", session_id=name, destination_id="d", snapshot=snapshot),
-        ]
-        for state in states:
-            with pytest.raises(BadRequest, match="cannot be the id"):
-                await provider.resume(OTHER, state)
-            with pytest.raises(BadRequest, match="cannot be the id"):
-                await provider.discard(OTHER, state)
+        state = SessionState(provider_id="hatchway", session_id=name, destination_id="d")
+        with pytest.raises(NotFound, match="is no more"):
+            await provider.resume(OTHER, state)
+        with pytest.raises(BadRequest, match="cannot be the id"):
+            await provider.discard(OTHER, state)
 
     go(main())
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", 7, None])
-@pytest.mark.parametrize("what", ["session", "run", "snapshot"])
-def test_an_id_of_the_other_gateway_that_would_be_another_path_is_not_used(what: str, name: object) -> None:
+def test_an_id_of_the_other_gateway_that_would_be_another_path_is_not_used(name: object) -> None:
     class Odd(OtherGateway):
         def __init__(self) -> None:
             super().__init__()
@@ -169,41 +170,36 @@ def test_an_id_of_the_other_gateway_that_would_be_another_path_is_not_used(what:
         async def request(self, method: str, path: str, **fields: Any) -> Reply:
             self.asked.append(path)
             made = await super().request(method, path, **fields)
-            is_meant = {"session": path == "/v1/sessions", "run": "mode=async" in path, "snapshot": path.endswith("/snapshots")}
-            return msgspec.structs.replace(made, body=msgspec.json.encode({"id": name})) if is_meant[what] else made
-
-    async def use(provider: Hatchway) -> None:
-        session = await provider.create(OTHER)
-        await (session.snapshot() if what == "snapshot" else run(session, "sh", "-c", "echo"))
+            return msgspec.structs.replace(made, body=msgspec.json.encode({"id": name})) if "mode=async" in path else made
 
     async def main() -> None:
         odd = Odd()
         provider = Hatchway(clients={"other": odd})
+        session = await provider.create(OTHER)
         with pytest.raises(Unavailable, match="id that cannot be used"):
-            await use(provider)
+            await run(session, "sh", "-c", "echo")
         assert not any(part in ("", ".", "..") for path in odd.asked for part in path.split("/")[1:])
         await provider.close()
 
     go(main())
 
 
-def test_an_id_is_one_segment_of_a_path_whatever_is_in_it() -> None:
-    class Slashed(OtherGateway):
+def test_a_session_is_asked_for_by_its_own_id_and_a_path_below_its_workspace() -> None:
+    class Recorded(OtherGateway):
         def __init__(self) -> None:
             super().__init__()
             self.asked: list[str] = []
 
         async def request(self, method: str, path: str, **fields: Any) -> Reply:
             self.asked.append(path)
-            return Reply(200, b'{"id": "a/../b?c#d"}')
+            return Reply(200, b"{}")
 
     async def main() -> None:
-        slashed = Slashed()
-        provider = Hatchway(clients={"other": slashed})
+        recorded = Recorded()
+        provider = Hatchway(clients={"other": recorded})
         session = await provider.create(OTHER)
         await read(session, "./x/./y.txt")
         await provider.close()
-        one = "/v1/sessions/a%2F..%2Fb%3Fc%23d"
-        assert slashed.asked == ["/v1/sessions", f"{one}/files/workspace/x/y.txt", one]
+        assert recorded.asked == ["/v1/sessions", f"/v1/sessions/{session.id}/files/workspace/x/y.txt"]
 
     go(main())

@@ -31,6 +31,11 @@ async def opened(base: Path, **options: object) -> UnixLocalSession:
     return session
 
 
+def folder_of(session: UnixLocalSession) -> Path:
+    """Its workspace on this machine."""
+    return Path(session.roots.workspace.host_path)
+
+
 async def python(session: UnixLocalSession, code: str) -> str:
     done = await run(session, "python3", "-c", code)
     return done.stdout + done.stderr
@@ -214,7 +219,7 @@ def test_a_command_that_ignores_the_polite_signal_is_killed_with_all_it_started(
         child = "(trap '' TERM; sh -c 'echo $PPID' > child; while :; do :; done)"
         code = f": {mark}; trap '' TERM; {child} & echo $$ > leader; while :; do :; done"
         running = asyncio.create_task(run(session, "sh", "-c", code))
-        names = [tmp_path / "base/child", tmp_path / "base/leader"]
+        names = [folder_of(session) / "child", folder_of(session) / "leader"]
         await until(lambda: all(name.exists() and name.read_text().endswith("\n") for name in names))
         assert len(living(mark)) == 2
         assert await session.cancel("c")
@@ -233,7 +238,7 @@ def test_a_process_that_left_its_group_ends_with_its_command_or_its_session(tmp_
         session, mark = await opened(tmp_path / "base"), f"mark-{os.urandom(8).hex()}"
         beating = f"# {mark}\nwhile True: time.sleep(0.01); open('beat', 'w').write(str(time.time_ns()))"
         await python(session, daemon + beating)
-        await until((tmp_path / "base/beat").exists)
+        await until((folder_of(session) / "beat").exists)
         assert len(living(mark)) == 1
         await session.close()
         assert living(mark) == []
@@ -245,7 +250,7 @@ def test_sessions_end_when_their_supervisor_does_and_the_next_command_gets_a_new
     async def main() -> None:
         session = await opened(tmp_path / "base")
         running = asyncio.create_task(run(session, "sh", "-c", "echo begun > begun; while :; do :; done"))
-        await until((tmp_path / "base/begun").exists)
+        await until((folder_of(session) / "begun").exists)
         assert session._jail is not None
         session._jail._process.kill()
         assert (await running).status == "lost"
@@ -272,7 +277,7 @@ def test_limits_of_processes_hold(tmp_path: Path) -> None:
     async def main() -> None:
         session = await opened(tmp_path / "base", jail=JailOptions(limits={"fsize": 4096, "nofile": 32, "as": 1 << 30}))
         assert (await run(session, "sh", "-c", "head -c 10000 /dev/zero > big")).exit_code != 0
-        assert (tmp_path / "base/big").stat().st_size <= 4096
+        assert (folder_of(session) / "big").stat().st_size <= 4096
         assert "MemoryError" in await python(session, "bytearray(2 << 30)")
         assert "Too many open files" in await python(session, "f = [open('/dev/null') for _ in range(64)]")
         await session.close()
@@ -286,7 +291,7 @@ def test_a_background_server_may_go_on_writing_after_its_command_has_ended(tmp_p
         code = "(while :; do echo noise; echo more >&2; date +%N > beat; sleep 0.01; done) & echo started"
         done = await run(session, "sh", "-c", code)
         assert done.exit_code == 0 and done.stdout.splitlines()[0] in ("started", "noise")
-        beat = tmp_path / "base/beat"
+        beat = folder_of(session) / "beat"
         await until(beat.exists)
         first = beat.read_text()
         await until(lambda: beat.read_text() not in ("", first))
@@ -303,9 +308,9 @@ def test_a_link_swapped_during_file_operations_of_a_session_leads_nowhere(tmp_pa
     async def main() -> None:
         session = await opened(tmp_path / "base")
         await write(session, "d/f", b"inside")
-        (tmp_path / "base/l").symlink_to(outside)
+        (folder_of(session) / "l").symlink_to(outside)
         seen: set[bytes | str] = set()
-        with swapping(tmp_path / "base/d", tmp_path / "base/l"):
+        with swapping(folder_of(session) / "d", folder_of(session) / "l"):
             while len(seen) < 5 or seen.isdisjoint({b"inside"}):
                 for kind, action in (("read", read(session, "d/f")), ("write", write(session, "d/f", b"inside"))):
                     try:
@@ -338,9 +343,10 @@ def test_a_root_must_lie_in_the_operators_directory_with_links_resolved(tmp_path
         with pytest.raises(BadRequest):
             await provider.create(Destination(id="d", provider_id="unix-local", config={"root": "relative"}))
         session = await provider.create(Destination(id="d", provider_id="unix-local", config={"root": str(base / "own")}))
-        assert session.id == "unix-local-1"
-        with pytest.raises(Forbidden):
-            await provider.create(HERE, Binding(destination=HERE, workspace=str(base), read_roots=["/etc"]))
+        assert folder_of(session).is_relative_to(base / "own")
+        for root in ("/etc", str(base), str(base / "own")):
+            with pytest.raises(Forbidden):
+                await provider.create(HERE, Binding(destination=HERE, workspace="/workspace", read_roots=[root]))
         with pytest.raises(Unsupported):
             await provider.create(Destination(id="d", provider_id="unix-local", config={"network": True}))
         await provider.close()
@@ -383,8 +389,12 @@ def test_entries_and_volumes_are_there_and_read_only_ones_cannot_be_written(tmp_
             assert (await run(session, "sh", "-c", f"chmod 777 {path}; echo no > {path}")).exit_code != 0
         await write(session, "cache/kept", b"kept")
         assert (await run(session, "sh", "-c", "cat cache/kept; echo more > cache/more")).stdout == "kept"
+        for way in ("mv vendor away", "rm -rf vendor", "mv vendor/a.txt away", "rm -f vendor/a.txt; echo mine > vendor/a.txt"):
+            await run(session, "sh", "-c", way)
+            assert (await run(session, "cat", "vendor/a.txt")).stdout == "a", way
+        with pytest.raises(Forbidden, match=r"is read-only$"):
+            await session._change("delete", "vendor", recursive=True)
         await session.close()
-        assert sorted(p.name for p in base.iterdir()) == ["bin", "vendor"]
         watching = Mount(name="seen", path="seen", read_only=True, intent=MountIntent(uri="cache"))
         again = await provider.create(_with(Manifest(mounts=[watching])))
         assert (await run(again, "sh", "-c", "cat seen/more; echo no > seen/more")).stdout == "more\n"

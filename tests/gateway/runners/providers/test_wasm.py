@@ -13,7 +13,7 @@ from gateway.errors import BadRequest, GatewayError, NotFound, Unavailable, Unsu
 from gateway.runners.artifacts import MemoryBlobs
 from gateway.runners.providers.ssh import Ssh
 from gateway.runners.providers.wasm import Wasm, WasmSession
-from gateway.runners.wire import ArtifactRequest, Destination, SessionState
+from gateway.runners.wire import ArtifactRequest, Destination
 from sandbox.encoding.sealing import Keys
 from tests.gateway.runners.places import Servers, Vault, a_place, go, read, run, write
 from tests.gateway.runners.sshd import Server
@@ -99,32 +99,15 @@ def test_wasm_limits_of_a_destination_can_only_be_lower() -> None:
             provider.validate_destination(Destination(id="d", provider_id="wasm", config=bad))
 
 
-def test_wasm_snapshots_restore_and_forks_are_independent() -> None:
-    async def check(session: WasmSession) -> None:
-        await write(session, "f", b"one")
-        taken = await session.snapshot()
-        fork = await session.fork()
-        await write(session, "f", b"two")
-        await write(fork, "g", b"fork")
-        assert await read(fork, "f") == b"one"
-        with pytest.raises(NotFound):
-            await read(session, "g")
-        state = SessionState(provider_id="wasm", session_id="gone", destination_id="d", snapshot=taken)
-        restored = await session.provider.resume(WASM, state)
-        assert await read(restored, "f") == b"one"
-
-    in_wasm(check)
-
-
 def test_a_wasm_snapshot_of_another_tenant_or_with_another_key_is_refused() -> None:
     async def main() -> None:
         blobs, keys = MemoryBlobs(), Keys.of(bytes(32))
         session = await Wasm(tenant="a", keys=keys, blobs=blobs).create(WASM)
         taken = await session.snapshot()
-        state = SessionState(provider_id="wasm", session_id="gone", destination_id="d", snapshot=taken)
+        assert taken is not None
         for other in (Wasm(tenant="b", keys=keys, blobs=blobs), Wasm(tenant="a", blobs=blobs)):
             with pytest.raises(Unavailable):
-                await other.resume(WASM, state)
+                await (await other.create(WASM)).restore(taken.snapshot_id)
 
     go(main())
 

@@ -1,31 +1,27 @@
 """Manifests: what a session starts with. Entries are copies of files, mounts are storage that outlives the session: object
-stores, filled into a session when it starts and written back as it goes; and volumes, folders.
+stores (`gateway.runners.mounts.store_mounts`) and volumes, which are folders.
 
 Rules: a target is a path below the workspace. A mount kind the provider cannot serve is refused by its name, before anything is
 made. Entries are read below the operator's directory for them and nowhere else, and are bounded in number and size.
-A mounted store is filled once. A writable one is flushed after every command and every written file, and when the session closes:
-what has changed since (by digest) is put, what is gone is deleted. A read-only one is never flushed, and its place cannot be
-written. Bounded by objects and bytes. Flushes of one mount take turns.
 A volume, which is what `provider_native` mounts are where a provider has no storage of its own, belongs to a destination, by its
 id. The folder of volumes is one tenant's, and never inside a workspace.
 
-Does not know: how a provider holds files; it is given a way to list and read them.
+Does not know: how a provider holds files.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import posixpath
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.runners import beneath
 from gateway.runners.bindings import refusal
 from gateway.runners.errors import invalid, shown, too_large, unsupported
-from gateway.runners.object_stores import MAX_OBJECTS, ObjectStore, parse_uri
+from gateway.runners.mounts.object_stores import parse_uri
 from gateway.runners.secret_refs import check_config
 from gateway.runners.wire import MAX_FILE_BYTES, Destination, Manifest, Mount, RunnerCapabilities
 
@@ -120,44 +116,6 @@ def _files(root: int, source: str) -> Iterator[tuple[str, str]]:
 def place_mounts(manifest: Manifest) -> list[tuple[str, Mount]]:
     """Mounts with their places below the workspace."""
     return [(normalize_target(mount.path), mount) for mount in manifest.mounts]
-
-
-Read = Callable[[], dict[str, bytes]]
-"""The files of a mount as they are now, by path below it."""
-
-
-class StoreMount:
-    def __init__(self, path: str, store: ObjectStore, read_only: bool) -> None:
-        self.path, self.read_only = path, read_only
-        self._store = store
-        self._known: dict[str, bytes] = {}
-        self._lock = asyncio.Lock()
-
-    async def fill(self, put: Callable[[str, bytes], Awaitable[None]]) -> None:
-        total_bytes = 0
-        async for key in self._store.keys():
-            contents = await self._store.get(key)
-            total_bytes += len(contents)
-            if total_bytes > MAX_SEED_BYTES:
-                raise too_large("a mount", MAX_SEED_BYTES)
-            await put(key, contents)
-            self._known[key] = hashlib.sha256(contents).digest()
-
-    async def flush(self, read: Read) -> None:
-        if self.read_only:
-            return
-        async with self._lock:
-            now = await asyncio.to_thread(read)
-            if len(now) > MAX_OBJECTS:
-                raise invalid(f"a mount holds at most {MAX_OBJECTS} files")
-            for key, contents in now.items():
-                digest = hashlib.sha256(contents).digest()
-                if self._known.get(key) != digest:
-                    await self._store.put(key, contents)
-                    self._known[key] = digest
-            for key in self._known.keys() - now.keys():
-                await self._store.delete(key)
-                del self._known[key]
 
 
 def volumes_folder() -> Path:

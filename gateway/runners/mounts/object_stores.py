@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import parse_qs, quote, urlsplit
@@ -19,6 +19,7 @@ from xml.etree import ElementTree
 import msgspec
 
 from gateway.egress import Egress, EgressError
+from gateway.egress.client import Response
 from gateway.runners import beneath
 from gateway.runners.errors import invalid, too_large, unavailable
 from gateway.runners.secret_refs import SecretResolver
@@ -31,9 +32,19 @@ _TIMEOUT_MS = 30_000
 
 
 class ObjectStore(Protocol):
-    def keys(self) -> AsyncIterator[str]: ...
+    is_near: bool
+    """It costs little to look whether something has changed."""
+
+    def list(self) -> AsyncIterator[tuple[str, str]]:
+        """Keys and versions: another one after every change."""
+        ...
+
     async def get(self, key: str) -> bytes: ...
-    async def put(self, key: str, contents: bytes) -> None: ...
+
+    async def put(self, key: str, contents: bytes) -> str:
+        """The version it has now."""
+        ...
+
     async def delete(self, key: str) -> None: ...
 
 
@@ -60,6 +71,8 @@ def check_key(key: str) -> str:
 class S3Store:
     """`s3://bucket/prefix?endpoint=https://…&region=…`; without an endpoint it is Amazon's."""
 
+    is_near = False
+
     def __init__(self, intent: MountIntent, http: Egress, secrets: SecretResolver) -> None:
         self.bucket, self.prefix, self.endpoint, self.region = parse_uri(intent.uri)
         self._http, self._secrets = http, secrets
@@ -73,7 +86,7 @@ class S3Store:
         except msgspec.DecodeError:
             raise unavailable("the secret of an s3 mount must hold access_key_id and secret_access_key as JSON") from None
 
-    async def _send(self, method: str, key: str, query: str, body: bytes, most_bytes: int) -> tuple[int, bytes]:
+    async def _send(self, method: str, key: str, query: str, body: bytes, most_bytes: int) -> Response:
         from botocore.auth import S3SigV4Auth
         from botocore.awsrequest import AWSRequest
         from botocore.credentials import Credentials
@@ -99,37 +112,37 @@ class S3Store:
             raise unavailable(f"the object store cannot be reached ({type(failed).__name__})") from None
         if answer.status >= 400 and answer.status != 404:
             raise unavailable(f"the object store answered {answer.status}", "check the mount's uri and credentials")
-        return answer.status, answer.body
+        return answer
 
-    async def keys(self) -> AsyncIterator[str]:
+    async def list(self) -> AsyncIterator[tuple[str, str]]:
         after, seen = "", 0
         while True:
             query = "list-type=2&max-keys=1000" + (f"&prefix={quote(self.prefix, safe='')}" if self.prefix else "")
             query = (f"continuation-token={quote(after, safe='')}&" if after else "") + query
-            status, body = await self._send("GET", "", query, b"", _PAGE_BYTES)
-            if status == 404:
+            answer = await self._send("GET", "", query, b"", _PAGE_BYTES)
+            if answer.status == 404:
                 raise unavailable("the bucket of an s3 mount does not exist")
-            page = _parse(body)
-            for found in page.iter():
-                if _tag(found) == "Key" and found.text and not found.text.endswith("/"):
-                    seen += 1
-                    if seen > MAX_OBJECTS:
-                        raise invalid(f"an s3 mount holds at most {MAX_OBJECTS} objects", "mount a longer prefix")
-                    yield check_key(found.text[len(self.prefix) :])
+            page = _parse(answer.body)
+            for key, version in _read_objects(page):
+                seen += 1
+                if seen > MAX_OBJECTS:
+                    raise invalid(f"an s3 mount holds at most {MAX_OBJECTS} objects", "mount a longer prefix")
+                yield check_key(key[len(self.prefix) :]), version
             after = next((found.text or "" for found in page.iter() if _tag(found) == "NextContinuationToken"), "")
             if not after:
                 return
 
     async def get(self, key: str) -> bytes:
-        status, body = await self._send("GET", self.prefix + key, "", b"", MAX_FILE_BYTES)
-        if status == 404:
+        answer = await self._send("GET", self.prefix + key, "", b"", MAX_FILE_BYTES)
+        if answer.status == 404:
             raise unavailable("an object disappeared while it was mounted")
-        return body
+        return answer.body
 
-    async def put(self, key: str, contents: bytes) -> None:
-        status, _ = await self._send("PUT", self.prefix + check_key(key), "", contents, _PAGE_BYTES)
-        if status == 404:
+    async def put(self, key: str, contents: bytes) -> str:
+        answer = await self._send("PUT", self.prefix + check_key(key), "", contents, _PAGE_BYTES)
+        if answer.status == 404:
             raise unavailable("the bucket of an s3 mount does not exist")
+        return _strip_etag(answer.header("etag"))
 
     async def delete(self, key: str) -> None:
         await self._send("DELETE", self.prefix + check_key(key), "", b"", _PAGE_BYTES)
@@ -169,6 +182,19 @@ def _parse(body: bytes) -> ElementTree.Element:
         raise unavailable("the object store gave an answer that is not a listing") from None
 
 
+def _read_objects(page: ElementTree.Element) -> Iterator[tuple[str, str]]:
+    """Keys with their ETags, which tell one version from another. A key that ends in a slash is a folder of some console."""
+    for found in page.iter():
+        if _tag(found) == "Contents":
+            fields = {_tag(field): field.text or "" for field in found}
+            if fields.get("Key") and not fields["Key"].endswith("/"):
+                yield fields["Key"], _strip_etag(fields.get("ETag"))
+
+
+def _strip_etag(etag: str | None) -> str:
+    return (etag or "").strip('"')[:200]
+
+
 def _tag(element: ElementTree.Element) -> str:
     return element.tag.rpartition("}")[2]
 
@@ -183,9 +209,24 @@ class FolderStore:
     def __del__(self) -> None:
         os.close(self._root)
 
-    async def keys(self) -> AsyncIterator[str]:
-        for key in await asyncio.to_thread(lambda: list(beneath.files(self._root))):
-            yield key
+    is_near = True
+
+    def _list(self) -> list[tuple[str, str]]:
+        return [(key, self._version(key)) for key in beneath.files(self._root)]
+
+    def _version(self, key: str) -> str:
+        found = beneath.resolve(self._root, key)
+        known = os.fstat(found)
+        os.close(found)
+        return f"{known.st_ino}-{known.st_mtime_ns}-{known.st_size}"
+
+    async def list(self) -> AsyncIterator[tuple[str, str]]:
+        try:
+            listed = await asyncio.to_thread(self._list)
+        except beneath.Refused:
+            raise unavailable("a volume cannot be read") from None
+        for key, version in listed:
+            yield key, version
 
     async def get(self, key: str) -> bytes:
         try:
@@ -193,24 +234,18 @@ class FolderStore:
         except beneath.Refused:
             raise unavailable("a file of a volume cannot be read") from None
 
-    async def put(self, key: str, contents: bytes) -> None:
+    async def put(self, key: str, contents: bytes) -> str:
         if len(contents) > MAX_FILE_BYTES:
             raise too_large("a file of a mount", MAX_FILE_BYTES)
         try:
             await asyncio.to_thread(beneath.write, self._root, check_key(key), contents)
+            return self._version(key)
         except beneath.Refused:
             raise unavailable("a file of a volume cannot be written") from None
 
     async def delete(self, key: str) -> None:
-        def remove() -> None:
-            head, _, name = check_key(key).rpartition("/")
-            parent = beneath.resolve(self._root, head, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.unlink(name, dir_fd=parent)
-            finally:
-                os.close(parent)
-
         try:
-            await asyncio.to_thread(remove)
-        except (OSError, beneath.Refused):
-            return
+            await asyncio.to_thread(beneath.delete, self._root, check_key(key))
+        except beneath.Refused as refused:
+            if refused.kind != "missing":
+                raise unavailable("a file of a volume cannot be deleted") from None

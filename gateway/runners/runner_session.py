@@ -1,0 +1,305 @@
+"""A runner session: one place where commands run, with its files, ports, artifacts and snapshots.
+
+A provider's session writes `_execute`, which runs one command and ends it when `ending.event` is set, and `_perform`, which does
+one file operation; what it can do better than by those (snapshots, archives) it overrides.
+
+Defaults are the contract's: cancel of an unknown command is False, export is refused, a snapshot may be None.
+"""
+
+from __future__ import annotations
+
+import abc
+import asyncio
+import contextlib
+import secrets
+import tarfile
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from gateway.egress.http1_exchange import Reader, Writer
+from gateway.errors import Forbidden, GatewayError
+from gateway.runners import wire
+from gateway.runners.artifacts import Permitted, everything, keep, pack, pack_tree, unpack_tree
+from gateway.runners.bindings import Roots
+from gateway.runners.command_life import CommandLife, check_path
+from gateway.runners.errors import busy, paused, stale, too_large, unavailable, unknown, unsupported
+from gateway.runners.mounts.manifests import Seed, place_mounts, read_entries
+from gateway.runners.mounts.store_mounts import StoreMount
+from gateway.runners.preview_tickets import Exposures
+
+if TYPE_CHECKING:
+    from gateway.runners.interface import Provider
+
+
+class RunnerSession(CommandLife):
+    def __init__(self, provider: Provider[Any], destination: wire.Destination, session_id: str) -> None:
+        super().__init__()
+        self.provider, self.destination, self.id = provider, destination, session_id
+        self.is_paused = self.is_closed = False
+        self.thread_id = ""
+        self.ports = Exposures()
+        self._snapshots: list[wire.SnapshotRef] = []
+        self._mounts: list[StoreMount] = []
+
+    @property
+    def state(self) -> wire.SessionState:
+        """The contract's has room for one snapshot: the last."""
+        last = self._snapshots[-1] if self._snapshots else None
+        return wire.SessionState(
+            provider_id=self.provider.id, session_id=self.id, destination_id=self.destination.id, snapshot=last
+        )
+
+    @property
+    def status(self) -> str:
+        if self.is_closed:
+            return "gone"
+        return "paused" if self.is_paused else "busy" if self._running else "idle" if self._finished else "ready"
+
+    async def open(self, manifest: wire.Manifest, kept: Mapping[str, bytes]) -> None:
+        """Before its first use in this life: what the manifest has in it. `kept` is what it persisted before; empty for a new
+        one, into which writable entries are seeded, once."""
+        self.ports = Exposures(kept.get("ports", b""))
+        self._snapshots = msgspec.json.decode(kept.get("snapshots", b"[]"), type=list[wire.SnapshotRef])
+        for seed in await asyncio.to_thread(lambda: list(read_entries(manifest, self.provider.sources, self.provider.id))):
+            if not seed.writable or "seeded" not in kept:
+                await self._place(seed)
+        for path, mount in place_mounts(manifest):
+            await self._mount(path, mount, kept.get(f"mount:{mount.name}", b""))
+
+    async def _place(self, seed: Seed) -> None:
+        if not seed.writable:
+            raise unsupported(f"read-only manifest entries are not supported by provider {self.provider.id}")
+        await self._perform("write", seed.target, seed.contents)
+
+    async def _mount(self, path: str, mount: wire.Mount, known: bytes) -> None:
+        raise unsupported(f"mounts are not supported by provider {self.provider.id}")
+
+    def _describe(self) -> dict[str, bytes]:
+        """What is persisted when it is open."""
+        return {f"mount:{mount.name}": mount.known for mount in self._mounts}
+
+    # Life
+
+    def _check_open(self) -> None:
+        if self.is_closed:
+            raise stale(self.id)
+        if self.is_paused:
+            raise paused(self.id)
+
+    async def pause(self) -> None:
+        self._check_open()
+        if not self.provider.capabilities.pausable:
+            raise unsupported("runner pause is not supported by this provider")
+        await self._pause()
+        self.is_paused = True
+
+    async def resume(self) -> None:
+        if self.is_closed:
+            raise stale(self.id)
+        if self.is_paused:
+            await self._resume()
+            self.is_paused = False
+
+    async def _pause(self) -> None:
+        return None
+
+    async def _resume(self) -> None:
+        return None
+
+    async def detach(self) -> wire.SessionState:
+        """Detach the session: its commands run on, and their callers may leave. `rejoin` comes back."""
+        if self.is_closed:
+            raise stale(self.id)
+        if not self.provider.capabilities.detachable:
+            raise unsupported("runner detach is not supported by this provider")
+        self.is_detached = True
+        return self.state
+
+    async def rejoin(self) -> wire.SessionState:
+        if self.is_closed:
+            raise stale(self.id)
+        self.is_detached = False
+        return self.state
+
+    async def close(self) -> None:
+        """Stop: end every command. What was acknowledged stays, for `resume`. Idempotent."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        self.provider.sessions.pop(self.id, None)
+        running = list(self._running.values())
+        for command in running:
+            command.ending.ask("cancelled")
+        if self.is_paused:
+            await self._resume()
+        if running:
+            await asyncio.wait([command.task for command in running])
+        await self._close()
+
+    async def _close(self) -> None:
+        return None
+
+    # Files
+
+    async def read_file(self, request: wire.ReadFile) -> wire.FileContents:
+        return wire.FileContents(path=request.path, contents=wire.Octets(await self._do("read", request.path)))
+
+    async def write_file(self, request: wire.WriteFile) -> None:
+        if len(request.contents) > wire.MAX_FILE_BYTES:  # it could never be read again
+            raise too_large(f"path {request.path[:200]}", wire.MAX_FILE_BYTES)
+        await self._change("write", request.path, bytes(request.contents))
+
+    async def _do(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
+        self._check_open()
+        check_path(path)
+        return await self._perform(verb, path, contents, **options)
+
+    async def _change(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> None:
+        await self._do(verb, path, contents, **options)
+        if warnings := await self._settle():
+            raise unavailable(warnings[0])
+
+    async def _settle(self) -> list[str]:
+        if not any(not mount.read_only for mount in self._mounts):
+            return []
+        before, warnings = self._describe(), []
+        for mount in self._mounts:
+            warnings += await mount.push()
+        if changed := {key: value for key, value in self._describe().items() if before[key] != value}:
+            await self.provider.states.save(self.id, changed)
+        return warnings
+
+    @abc.abstractmethod
+    async def _perform(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
+        """A file operation, as `gateway.runners.beneath.answer` has them."""
+
+    async def list_entries(self, path: str, *, recursive: bool) -> list[wire.FileEntry]:
+        return msgspec.json.decode(await self._do("list", path, recursive=recursive), type=list[wire.FileEntry])
+
+    # Ports, artifacts, snapshots
+
+    async def expose_port(self, request: wire.Port) -> wire.PortPreview:
+        """From now on the port can be previewed. Nothing else can."""
+        self._check_open()
+        if not self.provider.capabilities.port_preview:
+            raise unsupported("runner port preview is not supported by this provider")
+        self.ports.add(request)
+        await self.provider.states.save(self.id, {"ports": self.ports.encode()})
+        return wire.PortPreview(port=request.port, url=self._port_url(request.port))
+
+    async def withdraw_port(self, port: int) -> None:
+        self.ports.withdraw(port)
+        await self.provider.states.save(self.id, {"ports": self.ports.encode()})
+
+    def _port_url(self, port: int) -> str | None:
+        return None
+
+    async def dial(self, port: int) -> tuple[Reader, Writer]:
+        """A connection to an exposed port of this session."""
+        raise unsupported("runner port preview is not supported by this provider")
+
+    async def export_artifact(self, request: wire.ArtifactRequest, permitted: Permitted = everything) -> wire.Artifact:
+        """A file; or a folder, without what is not `permitted` in it."""
+        self._check_open()
+        check_path(request.path)
+        if not self.provider.capabilities.artifact_export:
+            raise unsupported("runner artifact export is not supported by this provider")
+        contents = await (self._archive(request.path, permitted) if request.recursive else self._perform("read", request.path))
+        return await keep(request, contents, self.provider.blobs)
+
+    async def _archive(self, path: str, permitted: Permitted) -> bytes:
+        listed = await self.list_entries(path, recursive=True)
+        names = [entry.path for entry in listed if entry.kind == "file" and permitted(entry.path)]
+        files = [(name, contents) for name in names if (contents := await self._read_below(path, name)) is not None]
+        return await asyncio.to_thread(pack, files)
+
+    async def _read_below(self, path: str, name: str) -> bytes | None:
+        """None: it has other names, or is gone since it was listed."""
+        try:
+            return await self._perform("read", f"{path}/{name}")
+        except GatewayError as refused:
+            if refused.code in ("PATH_NOT_A_FILE", "PATH_NOT_FOUND"):
+                return None
+            raise
+
+    async def snapshot(self) -> wire.SnapshotRef | None:
+        """Keep the workspace as it is; it can be restored in any session of the tenant at this provider."""
+        self._check_open()
+        if not self.provider.capabilities.snapshots:
+            return None
+        contents = await self._freeze()
+        name = await self.provider.blobs.put(contents, salt=secrets.token_bytes(16))
+        taken = wire.SnapshotRef(provider_id=self.provider.id, snapshot_id=name, metadata={"size_bytes": len(contents)})
+        await self._keep_snapshots([*self._snapshots, taken])
+        return taken
+
+    async def drop_snapshot(self, snapshot_id: str) -> None:
+        if all(one.snapshot_id != snapshot_id for one in self._snapshots):
+            raise unknown("snapshot", snapshot_id)
+        await self._keep_snapshots([one for one in self._snapshots if one.snapshot_id != snapshot_id])
+        await self.provider.blobs.delete(snapshot_id)
+
+    async def _keep_snapshots(self, snapshots: list[wire.SnapshotRef]) -> None:
+        await self.provider.states.save(self.id, {"snapshots": msgspec.json.encode(snapshots)})
+        self._snapshots = snapshots
+
+    async def restore(self, snapshot_id: str) -> None:
+        """Make the workspace what it was when a snapshot was taken. Commands must not run meanwhile."""
+        self._check_idle()
+        await self.thaw(await self.provider.blobs.get(snapshot_id))
+
+    async def thaw(self, frozen: bytes) -> None:
+        await self._thaw(frozen)
+        await self._settle()
+
+    async def copy_from(self, other: RunnerSession) -> None:
+        """Make the workspace like that of another session of the same provider."""
+        await self._thaw(await other._freeze())
+        await self._settle()
+
+    def _check_idle(self) -> None:
+        self._check_open()
+        if self._running:
+            raise busy("commands of this session are under way", "wait for them, or cancel them")
+
+    def _is_own(self, path: str) -> bool:
+        """What is in a mount is not the session's."""
+        return not any(path == mount.path or path.startswith(mount.path + "/") for mount in self._mounts)
+
+    async def _freeze(self) -> bytes:
+        """The workspace, without its mounts, as bytes."""
+        members = []
+        for entry in await self.list_entries(".", recursive=True):
+            if self._is_own(entry.path) and entry.kind != "other":
+                contents = await self._read_below(".", entry.path) if entry.kind == "file" else b""
+                if contents is not None:
+                    members.append((entry, contents))
+        return await asyncio.to_thread(pack_tree, members)
+
+    async def _thaw(self, frozen: bytes) -> None:
+        try:
+            members = [one for one in await asyncio.to_thread(lambda: list(unpack_tree(frozen))) if self._is_own(one[0].path)]
+        except tarfile.TarError:
+            raise unavailable("the snapshot cannot be restored by this provider") from None
+        named = {entry.path for entry, _ in members}
+        for entry in reversed(await self.list_entries(".", recursive=True)):
+            if entry.path not in named and self._is_own(entry.path):
+                with contextlib.suppress(GatewayError):  # a folder that holds a mount, or a read-only entry
+                    await self._perform("delete", entry.path, recursive=False)
+        for entry, contents in members:
+            verb = {"directory": "mkdir", "link": "link"}.get(entry.kind, "write")
+            with contextlib.suppress(Forbidden):  # a read-only entry is the operator's
+                await self._perform(verb, entry.path, (entry.target or "").encode() or contents, mode=entry.mode)
+
+
+class RootedSession(RunnerSession):
+    """A session whose workspace is a directory of this machine: its files are read and written there, held by the kernel."""
+
+    def __init__(self, provider: Provider[Any], destination: wire.Destination, session_id: str, roots: Roots) -> None:
+        super().__init__(provider, destination, session_id)
+        self.roots = roots
+
+    async def _perform(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
+        return await asyncio.to_thread(self.roots.perform, verb, path, contents, **options)
