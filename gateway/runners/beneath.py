@@ -166,7 +166,6 @@ def _put(parent: int, name: str, contents: bytes, asked: int | None) -> str | No
             file.write(contents)
             _give(file.fileno(), parent)
             os.fchmod(file.fileno(), mode if asked is None else asked & 0o777)
-            os.fsync(file.fileno())
         os.rename(part, name, src_dir_fd=parent, dst_dir_fd=parent)
     except OSError as error:
         try:

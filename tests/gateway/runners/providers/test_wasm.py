@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import BadRequest, GatewayError, NotFound, Unavailable, Unsupported
+from gateway.errors import BadRequest, GatewayError, Unavailable, Unsupported
 from gateway.runners.artifacts import MemoryBlobs
 from gateway.runners.providers.ssh import Ssh
 from gateway.runners.providers.wasm import Wasm, WasmSession
 from gateway.runners.wire import ArtifactRequest, Destination
 from sandbox.encoding.sealing import Keys
-from tests.gateway.runners.places import Servers, Vault, a_place, go, read, run, write
+from tests.gateway.runners.places import Servers, Vault, a_place, go, read, run, until, write
 from tests.gateway.runners.sshd import Server
 from tests.gateway.runners.test_beneath import swapping
 
@@ -177,9 +177,10 @@ def test_a_link_swapped_at_the_far_end_during_file_operations_leads_nowhere(tmp_
         async with a_place("ssh", tmp_path, servers) as place:
             session = await place.open()
             await write(session, "d/f", b"inside")
-            (tmp_path / "base/l").symlink_to(outside)
+            assert place.host_path is not None
+            (place.host_path / "l").symlink_to(outside)
             seen: set[bytes | str] = set()
-            with swapping(tmp_path / "base/d", tmp_path / "base/l"):
+            with swapping(place.host_path / "d", place.host_path / "l"):
                 while not {b"inside", "PATH_OUTSIDE_WORKSPACE", "written"} <= seen:
                     seen.add(await _outcome(read(session, "d/f")))
                     seen.add(await _outcome(write(session, "d/f", b"inside")))
@@ -196,18 +197,17 @@ async def _outcome(action: Any) -> bytes | str:
         return refused.code
 
 
-def test_a_lost_ssh_connection_is_said_and_its_state_is_stale(tmp_path: Path, servers: Servers) -> None:
+def test_a_lost_ssh_connection_is_said_and_made_again(tmp_path: Path, servers: Servers) -> None:
     async def main() -> None:
         async with a_place("ssh", tmp_path, servers) as place:
             session: Any = await place.open()
-            running = asyncio.create_task(run(session, "sh", "-c", "sleep 20"))
-            await asyncio.sleep(0)
+            await write(session, "f", b"kept")
+            running = asyncio.create_task(run(session, "sh", "-c", "echo begun; sleep 20"))
+            await until(lambda: "c" in session._running and session._running["c"].output.kept[0] == b"begun\n")
             session._connection.abort()
-            with pytest.raises(GatewayError):
-                await read(session, "x")
-            assert (await _status(running)) in ("lost", "RUNNER_UNAVAILABLE")
-            with pytest.raises(NotFound):
-                await place.provider.resume(place.destination, session.state)
+            assert (await running).status == "lost"
+            assert await read(session, "f") == b"kept"
+            assert (await run(session, "cat", "f")).stdout == "kept"
 
     go(main())
 
