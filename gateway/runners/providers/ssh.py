@@ -164,7 +164,11 @@ class Ssh(Provider["SshSession"]):
         self, destination: wire.Destination, binding: wire.Binding, session_id: str, kept: Mapping[str, bytes]
     ) -> SshSession:
         session = SshSession(self, destination, session_id, binding)
-        await session.reach(is_new=not kept)
+        try:
+            await session.reach(is_new=not kept)
+        except BaseException:
+            await session.close()
+            raise
         return session
 
     async def _discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
