@@ -212,6 +212,8 @@ class HatchwaySession(RunnerSession):
             return msgspec.json.encode(_describe(await self._call("GET", f"/stat?path={quote(full, safe='')}", path), path))
         if verb == "write":
             await self._call("PUT", f"/files{quote(full)}", path, body=contents)
+            if options.get("mode", 0) & 0o111:
+                await self._run_line(f"chmod {options['mode'] & 0o777:o} -- {shlex.quote(full)}", path)
         elif verb == "mkdir":
             await self._call("POST", "/directories", path, json={"path": full})
         elif verb == "delete":
@@ -241,11 +243,13 @@ class HatchwaySession(RunnerSession):
         """What the other gateway has no operation for, its shell does."""
         made, named = shlex.quote(posixpath.dirname(target if verb == "move" else full)), map(shlex.quote, (full, target))
         words = ["mv -T --", *named] if verb == "move" else ["ln -sfn --", *reversed(list(named))]
-        line = f"mkdir -p -- {made} && {' '.join(words)}"
+        await self._run_line(f"mkdir -p -- {made} && {' '.join(words)}", path)
+
+    async def _run_line(self, line: str, path: str) -> None:
         done = await self._run(line, wire.Command(command_id="name", program="sh"), Ending(), Output(1000))
         if done.get("exit_code"):
             is_absent = "No such file" in str(done.get("stderr"))
-            raise errors.absent(path) if is_absent else errors.not_a_file(path, "cannot have that name")
+            raise errors.absent(path) if is_absent else errors.not_a_file(path, "cannot be changed so")
 
     async def _freeze(self) -> bytes:
         return (await self._ask("GET", f"/archive?path={quote(self._top, safe='')}", "snapshot")).body
@@ -269,8 +273,8 @@ def _write_line(command: wire.Command, cwd: str) -> str:
 
 def _describe(stored: Any, path: str) -> dict[str, Any]:
     """A file of the other gateway as an entry of ours."""
-    is_folder, is_fixed = bool(_read_field(stored, "is_directory")), bool(stored.get("is_readonly"))
-    mode = (0o755 if is_folder else 0o644) & (0o555 if is_fixed else 0o777)
+    is_folder = bool(_read_field(stored, "is_directory"))
+    mode = stored.get("mode", 0o755 if is_folder else 0o644)
     return {
         "path": path, "kind": "directory" if is_folder else "file", "size_bytes": int(_read_field(stored, "size_bytes")),
         "mode": mode, "modified_ms": int(_read_field(stored, "updated_at")),

@@ -221,11 +221,12 @@ class SshSession(RunnerSession):
                 raise errors.unavailable("config.root is not a directory at the ssh host") from None
             raise errors.stale(self.id) from None
         await self._far("mkdir", self._folder, seen_from(WORKSPACE, self._top) or ".", ".")
+        if not is_new:
+            await self._sweep(self.id)  # what an earlier life of the gateway left running has no caller any more
 
     async def remove(self) -> None:
         """Remove the session's directory, and what still runs of it."""
         try:
-            await self._sweep(self.id)
             await self._far("delete", self._root, self.id, ".", recursive=True)
         except NotFound:
             return
@@ -362,9 +363,9 @@ class SshSession(RunnerSession):
         return reader, writer
 
     async def _close(self) -> None:
+        if self._connection is not None and not self._connection.is_closed():
+            await self._sweep(self.id)
         self._drop_helper()
-        for channel in self._channels:
-            channel.signal("KILL")
         if self._connection is not None:
             self._connection.close()
             with contextlib.suppress(OSError, asyncssh.Error):

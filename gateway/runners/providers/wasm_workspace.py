@@ -80,13 +80,13 @@ class Workspace:
         except VfsError as error:
             raise _refusal(error, path, self.top) from None
 
-    def write(self, path: str, contents: bytes, *, readonly: bool = False, force: bool = False) -> None:
+    def write(self, path: str, contents: bytes, *, readonly: bool = False, force: bool = False, mode: int | None = None) -> None:
         """`force` replaces one that is read-only."""
         full = self.path(path, writing=True)
         try:
             if self.vfs.exists(full) and self.vfs.stat(full).kind != "file":
                 raise errors.not_a_file(path)
-            self.vfs.write_file(full, contents, readonly=readonly, force=force)
+            self.vfs.write_file(full, contents, readonly=readonly, force=force, mode=mode)
         except VfsError as error:
             raise _refusal(error, path, self.top) from None
 
@@ -101,7 +101,7 @@ class Workspace:
             if verb == "stat":
                 return msgspec.json.encode(self._describe(full, path))
             if verb == "write":
-                self.write(path, contents)
+                self.write(path, contents, mode=options.get("mode"))
             elif verb == "link":
                 self.vfs.symlink(contents.decode("utf-8", "surrogateescape"), full)
             elif verb == "mkdir":
@@ -123,9 +123,8 @@ class Workspace:
     def _describe(self, full: str, path: str) -> dict[str, Any]:
         known = self.vfs.stat(full, follow=False)
         kind = {"symlink": "link", "device": "other"}.get(known.kind, known.kind)
-        mode = 0o777 if kind == "link" else (0o755 if kind == "directory" else 0o644) & (0o555 if known.readonly else 0o777)
         return {
-            "path": path, "kind": kind, "size_bytes": known.size_bytes, "mode": mode,
+            "path": path, "kind": kind, "size_bytes": known.size_bytes, "mode": known.mode,
             "modified_ms": known.mtime_ns // 1_000_000, "target": self.vfs.read_link(full) if kind == "link" else None,
         }  # fmt: skip
 
