@@ -213,7 +213,7 @@ class HatchwaySession(RunnerSession):
         if verb == "write":
             await self._call("PUT", f"/files{quote(full)}", path, body=contents)
             if options.get("mode", 0) & 0o111:
-                await self._run_line(f"chmod {options['mode'] & 0o777:o} -- {shlex.quote(full)}", path)
+                await self._run_line(f"chmod {options['mode'] & 0o777:o} {shlex.quote(full)}", path)
         elif verb == "mkdir":
             await self._call("POST", "/directories", path, json={"path": full})
         elif verb == "delete":
