@@ -266,7 +266,7 @@ def test_the_verbs_say_what_a_thread_has_and_does(tmp_path: Path) -> None:
         assert await runners.cancel("acme", "t1", "c") is True
         assert (await running).status == "cancelled"
         assert (await runners.wait("acme", "t1", "c")).stdout == "begun\n"
-        assert await runners.snapshot("acme", "t1") is None
+        assert await runners.snapshot("acme", "t1") is not None
         await runners.write_file("acme", "t1", WriteFile(path="a", contents=Octets(b"a")))
         assert (await runners.export("acme", "t1", ArtifactRequest(path="a"))).metadata["size_bytes"] == 1
         await runners.delete("acme", "t1")
