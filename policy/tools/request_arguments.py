@@ -6,7 +6,7 @@ A name that does not exist is refused with the nearest one: an answer to another
 from collections.abc import Iterable
 
 from policy.errors import PolicyError
-from policy.model.catalog import SESSION_EVENTS, Catalog, Field
+from policy.model.catalog import SESSION_EVENTS, Catalog
 from policy.text.spelling import nearest
 
 
@@ -23,17 +23,12 @@ def read_question(catalog: Catalog, event: str, pairs: Iterable[str]) -> dict[st
             raise PolicyError(f"`{pair}` is not FIELD=VALUE")
         if name not in fields:
             raise PolicyError(f"{event} has no field `{name}`{_meant(name, fields)}")
-        attributes[name] = _read_value(fields[name], text)
+        attributes[name] = fields[name].type.read(text)
+        if attributes[name] is None:
+            raise PolicyError(f"`{text}` is not a value of `{name}`")
     return attributes
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
     guess = nearest(name, known)
     return f"; did you mean `{guess}`?" if guess else ""
-
-
-def _read_value(field: Field, text: str) -> object:
-    value = field.type.read(text)
-    if value is None:
-        raise PolicyError(f"`{text}` is not a value of `{field.name}`")
-    return value
