@@ -7,13 +7,12 @@ the caller (`asked_by`), not the session's owner, and what was asked for, masked
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gateway.errors import Forbidden
 from gateway.policies.rates import NOT_COUNTED, Rates, Taken
-from gateway.records import Session
 from gateway.stores.changes import AppendAudit
 from policy import Decision, Policy
 from policy import Session as Folded
@@ -26,37 +25,22 @@ def language_name(language: Language) -> str:
     return NAME_OF[language]
 
 
+@dataclass(eq=False, slots=True)
 class Gate:
-    """A policy as one session meets it. `audit` takes a record that belongs to no other write."""
+    """A policy as one session meets it. `actor` is who asks; `audit` takes a record that belongs to no other write."""
 
-    __slots__ = ("_clock_ms", "_folded", "_note", "_rates", "actor", "audit", "policy", "session_id")
-
-    def __init__(
-        self,
-        policy: Policy,
-        folded: Folded,
-        session: Session | None,
-        note: Callable[..., dict[str, Any]],
-        audit: Callable[[AppendAudit], None],
-        rates: Rates,
-        clock_ms: Callable[[], int],
-    ) -> None:
-        self.policy = policy
-        self.session_id = session.id if session else ""
-        self.actor = session.user if session else ""
-        self._folded = folded
-        self._note = note
-        self.audit = audit
-        self._rates = rates
-        self._clock_ms = clock_ms
+    policy: Policy
+    _folded: Folded
+    session_id: str
+    actor: str
+    _note: Callable[..., dict[str, Any]]
+    audit: Callable[[AppendAudit], None]
+    _rates: Rates
+    _clock_ms: Callable[[], int]
 
     def asked_by(self, name: str) -> Gate:
-        """The same gate for another caller than the session's owner."""
-        if name == self.actor:
-            return self
-        other = copy.copy(self)
-        other.actor = name
-        return other
+        """The same gate for another caller."""
+        return self if name == self.actor else replace(self, actor=name)
 
     def decide(self, event: str, arguments: Mapping[str, Any]) -> Decision:
         """Pure but for the log. Facts were folded in when the session was opened."""

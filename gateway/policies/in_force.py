@@ -124,8 +124,9 @@ class Policies:
             await self.pins.keep(record, policy, self._programs.get(policy.digest, {}))
         folded = policy.open_session(facts_of(tenant, session, caller, policy.catalog.context))
         audit = functools.partial(self._audit.note, tenant.id)
-        gate = Gate(policy, folded, session, in_force.lately.note, audit, self.rates, self._clock_ms)
-        return gate.asked_by(caller.name) if caller is not None else gate
+        session_id, owner = (session.id, session.user) if session is not None else ("", "")
+        actor = caller.name if caller is not None else owner
+        return Gate(policy, folded, session_id, actor, in_force.lately.note, audit, self.rates, self._clock_ms)
 
     async def active(self, tenant: str) -> Policy:
         return (await self._find_in_force(tenant)).active
