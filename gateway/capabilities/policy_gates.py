@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from gateway.capabilities.sources import Caller
 from gateway.egress import Decide, EgressRefused
 from gateway.errors import GatewayError
@@ -26,11 +28,11 @@ def decide_for(caller: Caller) -> Decide:
     return gate_connections(caller.context.gate)
 
 
+@dataclass(frozen=True, slots=True)
 class PolicedSecrets:
     """Secrets on a program's behalf, as its policy allows. The program never sees them."""
 
-    def __init__(self, vault: Vault) -> None:
-        self._vault = vault
+    _vault: Vault
 
     async def use(self, caller: Caller, name: str, host: str) -> str:
         """The value of a secret that is about to be sent to `host`. Raises `ToolError` if it may not be, or is not there."""

@@ -16,6 +16,7 @@ import hashlib
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -66,12 +67,12 @@ class MasterKey(Protocol):
     async def unwrap(self, tenant: str, wrapped: bytes) -> bytes: ...
 
 
+@dataclass(eq=False, repr=False)
 class LocalMasterKey:
     """A ring of master keys in this process: the newest wraps, all unwrap. An `older` ring only unwraps."""
 
-    def __init__(self, keys: Keys, older: Keys | None = None) -> None:
-        self._keys = keys
-        self._older = older
+    _keys: Keys
+    _older: Keys | None = None
 
     async def wrap(self, tenant: str, key: bytes) -> bytes:
         return seal(key, self._keys, tenant=tenant, purpose=_WRAPPING)
@@ -251,12 +252,12 @@ class Vault:
         return key
 
 
+@dataclass(frozen=True, slots=True)
 class TenantSecrets:
     """The vault, for those who know one tenant only: hooks (`key`) and runners (`resolve`)."""
 
-    def __init__(self, vault: Vault, tenant: str) -> None:
-        self._vault = vault
-        self._tenant = tenant
+    _vault: Vault
+    _tenant: str
 
     async def key(self, name: str) -> bytes | None:
         found = await self._vault.get(self._tenant, name)

@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     row = find(options.code)
     check = CHECKS.get(options.code.strip().upper())
     if row is not None:
-        say(json.dumps(_describe(row)) if options.json else _tell(row))
+        say(json.dumps(row._asdict()) if options.json else _tell(row))
     elif check is not None:
         entry = {"code": check.code, "severity": check.severity, "cause": check.title, "why": check.why}
         text = f"{check.code}  ({check.severity} of the policy compiler)\n  cause   {check.title}\n  why     {check.why}"
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _list_all(is_json: bool) -> None:
     if is_json:
-        say(json.dumps([_describe(row) for row in table().values()]))
+        say(json.dumps([row._asdict() for row in table().values()]))
         return
     area = ""
     for row in table().values():
@@ -65,10 +65,6 @@ def _list_all(is_json: bool) -> None:
             say(f"{area}:")
         say(f"  {row.code:31} {row.cause}")
     say("The policy compiler's codes (HPnnn) are in docs/policy-reference.md.")
-
-
-def _describe(row: Code) -> dict[str, Any]:
-    return {"code": row.code, "statuses": row.statuses, "cause": row.cause, "remedy": row.remedy, "area": row.area}
 
 
 def _tell(row: Code) -> str:
