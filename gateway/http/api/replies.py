@@ -25,6 +25,7 @@ from gateway.http.api.request_limits import discard_body
 from gateway.http.api.routing import MethodNotAllowed, UpgradeRequired
 
 _log = logging.getLogger("hatchway.http")
+PIECE_BYTES: Final = 256 << 10
 _VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 Headers = list[tuple[bytes, bytes]]
 
@@ -37,12 +38,14 @@ class Reply(Response):
         self.raw_headers = headers if status in (204, 304) else [*headers, (b"content-length", b"%d" % len(body))]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not find_record(scope).unread:
+        unread = find_record(scope).unread
+        if not unread and len(self.body) <= PIECE_BYTES:
             await super().__call__(scope, receive, send)
             return
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        await send({"type": "http.response.body", "body": self.body, "more_body": True})
-        await discard_body(receive)
+        await _send_pieces(self.body, send)
+        if unread:
+            await discard_body(receive)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
@@ -62,7 +65,7 @@ class ChunkReply(Response):
         try:
             while piece is not None:
                 async with asyncio.timeout(self._write_deadline_s):
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                    await _send_pieces(piece, send)
                 await self._confirm()
                 piece = await anext(self._data, None)
         except (TimeoutError, Unauthorized):
@@ -71,6 +74,13 @@ class ChunkReply(Response):
             _log.error("an answer broke off", exc_info=error)
             raise ClientDisconnect from None
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _send_pieces(body: bytes | memoryview, send: Send) -> None:
+    """THREAT[TM-LIM-STARVE]: other requests go on between the pieces of a large answer, also if its client takes them at once."""
+    for at in range(0, len(body) or 1, PIECE_BYTES):
+        await send({"type": "http.response.body", "body": body[at : at + PIECE_BYTES], "more_body": True})
+        await asyncio.sleep(0)
 
 
 def render_answer(operation: Operation, answer: Any, cbor: bool) -> Reply:
