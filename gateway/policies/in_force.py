@@ -218,9 +218,7 @@ class Policies:
 
     async def unfit(self, tenant: str, name: str, catalog: Catalog) -> list[Finding]:
         """What a policy with this catalog cannot hold of the tenant's plan and facts: it would refuse every session."""
-        found = await self._store.tenant(tenant)
-        if found is None:
-            raise missing("tenant", tenant)
+        found = await self._store.require(Tenant, tenant)
         remedy = f"an admin changes the tenant's plan and facts (PATCH /v1/tenants/{tenant})"
         return [
             Finding(

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gateway.errors import Conflict, Forbidden, GatewayError, missing
+from gateway.errors import Conflict, Forbidden, GatewayError
 from gateway.ids import uuid7
 from gateway.records import Approval, Principal, Record, Run, Session, Verdict
 from gateway.stores.changes import AppendAudit, Change, PutApproval, UseApproval
@@ -156,9 +156,7 @@ class Approvals:
     async def decide(self, principal: Principal, approval_id: str, said: Decide) -> Approval:
         """Settle a pending approval. It can be settled once."""
         now = self._now()
-        found = await self._store.approval(principal.tenant, approval_id)
-        if found is None:
-            raise missing("approval", approval_id)
+        found = await self._store.require(Approval, principal.tenant, approval_id)
         if said.decision != "cancel":
             _check_may_decide(principal, found)
         elif principal.name != found.requested_by and principal.role not in ("admin", "operator"):

@@ -181,10 +181,7 @@ class Runs:
         return self.active.feeds.get(tenant, run_id)
 
     async def get(self, principal: Principal, run_id: str) -> Run:
-        found = await self._store.run(principal.tenant, run_id)
-        if found is None:
-            raise missing("run", run_id)
-        return found
+        return await self._store.require(Run, principal.tenant, run_id)
 
     async def cancel(self, principal: Principal, run_id: str) -> bool:
         """Stop a run that waits for a slot, is under way, or waits for an approval. False if its program has ended."""

@@ -16,9 +16,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from gateway.errors import TooLarge, missing
+from gateway.errors import TooLarge
 from gateway.pools import run_large
-from gateway.records import Principal, Session, Snapshot
+from gateway.records import Principal, Session, Snapshot, Tenant
 from gateway.sessions.live import Live, LiveSessions
 from gateway.sessions.store_changes import to_store_changes
 from gateway.stores.changes import AppendAudit, Change, DeleteSnapshot, PutSession, PutSnapshot
@@ -56,9 +56,7 @@ class Seals:
 
     async def _owner(self, tenant: str) -> str:
         """Read from the store each time: another process may have deleted the tenant and created it again."""
-        found = await self._store.tenant(tenant)
-        if found is None:
-            raise missing("tenant", tenant)
+        found = await self._store.require(Tenant, tenant)
         return f"{found.id}#{found.birth}" if found.birth else found.id
 
 

@@ -26,7 +26,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from gateway.errors import BadRequest, Forbidden, GatewayError, NotFound, TooMany, Unavailable, missing
+from gateway.errors import BadRequest, Forbidden, GatewayError, NotFound, TooMany, Unavailable
 from gateway.ids import uuid7
 from gateway.policies.facts import CALLERS
 from gateway.policies.gate import Gate, language_name
@@ -203,10 +203,7 @@ class Sessions:
     async def tenant(self, tenant: str) -> Tenant:
         found = self._tenants.get(tenant)
         if found is None:
-            found = await self._store.tenant(tenant)
-            if found is None:
-                raise missing("tenant", tenant)
-            self._tenants[tenant] = found
+            found = self._tenants[tenant] = await self._store.require(Tenant, tenant)
         return found
 
     def renew(self, tenant: str) -> None:
@@ -283,9 +280,7 @@ class Sessions:
         key = (principal.tenant, session_id)
         live = self.lives.get(*key)
         if live is None:
-            record = await self._store.session(*key)
-            if record is None:
-                raise missing("session", session_id)
+            record = await self._store.require(Session, *key)
             live = self.lives.get(*key) or self.lives.put(record)  # another task may have added it
         return live
 

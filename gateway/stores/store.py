@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, Unpack
 
+from gateway.errors import missing
 from gateway.ids import ONCE, PAST_ONCE, is_single
 from gateway.records import (
     Approval,
@@ -120,6 +121,13 @@ class Store(ABC):
         """A record of any type that has a table (`gateway.stores.tables`)."""
         *lead, last = (tenant, *key)
         return await self._find(find_table(kind), tuple(lead), last)
+
+    async def require(self, kind: type[R], tenant: str, *key: str | int) -> R:
+        """A record that must exist; else NotFound."""
+        found = await self.record(kind, tenant, *key)
+        if found is None:
+            raise missing(find_table(kind).noun, str((tenant, *key)[-1]))
+        return found
 
     async def records(
         self,

@@ -128,10 +128,7 @@ class Tenancy:
         return self._locks.setdefault(tenant_id, asyncio.Lock())
 
     async def get(self, tenant_id: str) -> Tenant:
-        found = await self._store.tenant(tenant_id)
-        if found is None:
-            raise missing("tenant", tenant_id)
-        return found
+        return await self._store.require(Tenant, tenant_id)
 
     async def page(self, after: str | None = None, limit: int = 100) -> Page[Tenant]:
         return await self._store.tenants(after=after, limit=limit)

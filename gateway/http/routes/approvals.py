@@ -52,12 +52,6 @@ class ToolApproval(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def operations(service: Service) -> list[Operation]:
-    async def get_approval(call: Call) -> Approval:
-        found = await service.store.approval(call.principal.tenant, call.path["approval_id"])
-        if found is None:
-            raise missing("approval", call.path["approval_id"])
-        return found
-
     async def decide_tool_approval(call: Call) -> Approval:
         asked: ToolApproval = call.body
         found = await _asked_about(service, call.principal.tenant, call.path["session_id"], asked.approval_id)
@@ -71,7 +65,9 @@ def operations(service: Service) -> list[Operation]:
             paginate(lambda call: service.store.approvals(
                 call.principal.tenant, pending=call.query.pending, **call.query.window)),
             name="list_approvals", query=ApprovalsQuery, answer=Page[Approval]),
-        row("GET", one, "Look at an approval", get_approval, answer=Approval),
+        row("GET", one, "Look at an approval",
+            lambda call: service.store.require(Approval, call.principal.tenant, call.path["approval_id"]),
+            name="get_approval", answer=Approval),
         decide("POST", one + "/decide", "Decide: the run goes on",
                lambda call: service.resumption.decide(call.principal, call.path["approval_id"], call.body),
                name="decide_approval", body=Decide),
