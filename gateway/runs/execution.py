@@ -34,7 +34,9 @@ class Programs:
     async def run(self, turn: Turn, decision: Decision, worker: Worker) -> RunOutcome:
         session = turn.live.record
         most = lowered(session.limits, decision)
-        turn.warnings += tell_lowered(turn.body.limits, turn.body.timeout_ms, session.limits, most)
+        body = turn.body
+        if not session.is_used or body.limits is not None or body.timeout_ms is not None:
+            turn.warnings += tell_lowered(body.limits, body.timeout_ms, session.limits, most)
         request = make_request(session, turn.body, most, turn.find_startable(decision))
         base = await self._persistence.find_base(turn.live) if session.durable else None
         on_output = await self._choose_output(turn, decision)

@@ -62,8 +62,8 @@ def say_who_raises(
 def tell_lowered(
     asked: SessionLimits | None, timeout_ms: int | None, own: SessionLimits, most: SessionLimits | None = None
 ) -> list[Diagnostic]:
-    """What a run is told at once if it `asked` for more than it gets, or its session did (`own`), of which the policy leaves
-    `most`."""
+    """What a run is told at once if it `asked` for more than it gets; or, if it asked for nothing, its session did (`own`), of
+    which the policy leaves `most`."""
     if asked is None and timeout_ms is None and most is None:
         return []
     most = own if most is None else most
