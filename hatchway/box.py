@@ -89,6 +89,7 @@ class Sandbox:
     ) -> None:
         check_callable("progress", progress)
         check_kind("metered", metered, bool)
+        check_kind("record", record, bool)
         _check_history(history)
         state = None
         if template is not None:

@@ -248,6 +248,9 @@ class AsyncClient:
     def sessions(self) -> AsyncIterator[SessionInfo]:
         return self.pages("/v1/sessions", {}, SessionInfo)
 
+    def __repr__(self: Any) -> str:
+        return f"<{type(self).__name__} {self.url}>"
+
     async def run(self, code: str, **options: Unpack[RunOptions]) -> RunResult:
         """Run a program in a session of its own that is gone afterwards."""
         return requests.get_result(await self.ask(run_request(None, code, options)))
@@ -401,6 +404,9 @@ class AsyncRemoteSandbox:
         self._client = client
         self.info = info
         self.files = AsyncRemoteFiles(client, info.id)
+
+    def __repr__(self: Any) -> str:
+        return f"<{type(self).__name__} {self.id!r} {self.language.value}>"
 
     @property
     def id(self) -> str:

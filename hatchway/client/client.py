@@ -35,6 +35,7 @@ class Client:
         self._core = _Core(url, token, **options)
         self.url = self._core.url
 
+    __repr__ = AsyncClient.__repr__
     ask = make_blocking(AsyncClient.ask)
     watch = make_iterator(AsyncClient.watch)
     sessions = make_iterator(AsyncClient.sessions)
@@ -96,6 +97,8 @@ class RemoteSandbox:
         self._core = core
         self.info = core.info
         self.files = RemoteFiles(core.files)
+
+    __repr__ = AsyncRemoteSandbox.__repr__
 
     @property
     def id(self) -> str:

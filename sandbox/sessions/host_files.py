@@ -13,6 +13,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
+from sandbox.errors import RequestError
 from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.filesystem.paths import AnyPath
 from sandbox.filesystem.vfs import Stat, Vfs
@@ -80,6 +81,8 @@ class Files:
     def grep(self, text: str, part: str = "") -> list[Match]:
         """Lines of the files below /workspace that hold `text`, of those whose path holds `part`, sorted by path. Files that are
         no UTF-8 text are not looked at."""
+        if not isinstance(text, str) or not isinstance(part, str):
+            raise RequestError("INVALID_ARGUMENT", "what is looked for, and the part of a path, must be text")
         with self._session.files_held() as vfs:
             names = sorted(name for name, found in vfs.walk() if found.kind == "file" and part in f"/{name}")
             contents = [(f"/{name}", vfs.read_file(name)) for name in names]

@@ -8,7 +8,7 @@ import itertools
 import math
 import sys
 
-from _hatchway.plain import OBJECTS, RESULT_BYTES, encode, is_number
+from _hatchway.plain import OBJECTS, RESULT_BYTES, SMALL, encode, is_number
 
 DEPTH = 64
 DIGITS = 4000  # Python refuses to write longer numbers
@@ -140,7 +140,11 @@ class Walk:
         for item in itertools.islice(items, length):
             if self.room <= 0:
                 break
-            out.append(self.simplify(item, depth))
+            if type(item) is int and -SMALL < item < SMALL:  # long columns are mostly of these
+                self.room -= 8
+                out.append(item)
+            else:
+                out.append(self.simplify(item, depth))
         self.is_cut |= len(out) < length
         return out
 

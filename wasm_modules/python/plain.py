@@ -114,8 +114,8 @@ def encode_result(value):
         raise NotSerializable("it is nested too deeply for JSON") from None
     except (TypeError, ValueError) as error:  # keys of other types, infinities, cycles, numbers too long to write
         raise NotSerializable(f"it cannot be written as JSON: {error}") from None
+    if len(encoded) > RESULT_BYTES:  # before a look at every item, which takes longer than to write them
+        raise TooLarge(f"it has {len(encoded):,} bytes of JSON, and a result may have {RESULT_BYTES:,}")
     if kind not in (int, bool, str):
         check_plain(value)
-    if len(encoded) > RESULT_BYTES:
-        raise TooLarge(f"it has {len(encoded):,} bytes of JSON, and a result may have {RESULT_BYTES:,}")
     return encoded

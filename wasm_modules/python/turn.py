@@ -178,11 +178,11 @@ def run_program(request, filename):
 def report_nearest(value, refused):
     """The outcome of a program whose last value is no JSON: it ran, and says how near `result` is to that value."""
     lift_recursion_limit()
-    show_text(value)
     try:
         plain, is_cut = simplify(value)
     except MemoryError:
         plain, is_cut = None, False
+    show_text(plain if is_cut else value)  # the whole of it would be written out, and cut then
     if plain is None:
         told = "it is shown as text"
     else:

@@ -216,3 +216,9 @@ def test_input_and_output_of_runs_are_byte_exact(client: Client) -> None:
         result = box.run("cat; printf '\\377' >&2", stdin=data)
         assert (result.stdout_bytes, result.stderr_bytes) == (data, b"\xff")
         assert box.run("cat", stdin="é".encode()).stdout == "é"
+
+
+def test_clients_and_their_sandboxes_say_what_they_are(client: Client, gateway: Gateway) -> None:
+    assert repr(client) == f"<Client {gateway.url}>"
+    with client.sandbox(id="named") as box:
+        assert repr(box) == "<RemoteSandbox 'named' python>"
