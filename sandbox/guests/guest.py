@@ -238,7 +238,7 @@ class Guest:
         try:
             self._take_turn(request, run, world, handler)
         except BaseException as error:
-            self.measure()
+            self._measure()
             self._lose(keeps_files=run.keeps and is_limit(error))
             raise
         _, spent_ns = run.end()
@@ -252,7 +252,7 @@ class Guest:
             self._unsaved = self._due = True
         self._faults += _count_faults() - faults
         if self._faults >= _MEASURE_OVER_FAULTS or not self.own_bytes:
-            self.measure()
+            self._measure()
             if not self.image.first_turn_bytes and self.own_bytes <= _FIRST_TURN_BYTES_MAX:
                 self.image.first_turn_bytes = self.own_bytes
                 self.image.first_turn_ranges = self._dirty.ranges()
@@ -266,10 +266,9 @@ class Guest:
                 self._save()
             self._due = False
 
-    def measure(self) -> int:
+    def _measure(self) -> None:
         self.own_bytes = self._dirty.count() * PAGE_BYTES
         self._faults = 0
-        return self.own_bytes
 
     def undo(self, *, keeps_files: bool = False) -> None:
         """Take back the turn that has just ended."""

@@ -170,3 +170,10 @@ def make_request(box: hatchway.Sandbox, code: str, starts: list[hatchway.Languag
     return RunRequest(
         session_id=given, language=shell, code=code, inputs={}, return_snapshot=False, validate_only=False, starts=starts
     )
+
+
+def test_a_started_program_that_a_limit_ends_costs_the_run_alone(new_box: NewBox) -> None:
+    box = new_box(language="shell", limits={"wall_ms": 60_000, "cpu_ms": 60_000})
+    late = box.run("python3 -c 'x = b\"x\" * (20 << 20)\nwhile True: pass'", timeout_ms=4000)
+    assert code_of(late) == "TIMEOUT_WALL" and late.metrics.memory_peak_bytes > 20 << 20
+    assert box.run("python3 -c 'print(1)'").stdout == "1\n"
