@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from sandbox.filesystem.errnos import EACCES, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, VfsError
 from sandbox.filesystem.inode_table import Generations
-from sandbox.filesystem.inodes import MAY_SEARCH, Directory, Symlink
+from sandbox.filesystem.inodes import Directory, Symlink
 from sandbox.filesystem.paths import name_too_long
 
 ROOT: Final = 1
@@ -45,7 +45,7 @@ class Resolver(Generations):
         """The inode a path leads to."""
         if self.late is not None:
             self.arrive()
-        nodes, granted = self.nodes, self.granted
+        nodes = self.nodes
         ino = ROOT if path[:1] == "/" else start
         node = nodes.get(ino)
         for name in path.split("/"):
@@ -53,7 +53,7 @@ class Resolver(Generations):
                 continue
             if not isinstance(node, Directory):
                 raise VfsError(ENOTDIR if node is not None else ENOENT, path)
-            if not (node.mode | granted) & MAY_SEARCH:
+            if not node.mode & 0o100 and not self.granted:  # the number itself: this is the busiest line there is
                 raise VfsError(EACCES, path)
             if name == ".":
                 continue
@@ -102,7 +102,7 @@ class Resolver(Generations):
             node = self.nodes.get(ino)
             if not isinstance(node, Directory):
                 raise VfsError(ENOTDIR if node is not None else ENOENT, path)
-            if not (node.mode | self.granted) & MAY_SEARCH:
+            if not node.mode & 0o100 and not self.granted:
                 raise VfsError(EACCES, path)
             if name == "." or name == "..":
                 parent, last = ino, name

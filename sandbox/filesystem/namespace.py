@@ -249,9 +249,8 @@ class Namespace(Resolver):
             raise VfsError(EISDIR, path)
         if isinstance(node, MountedFile):
             raise VfsError(EROFS, path)
-        if isinstance(node, File) and node.sealed:
+        if (not node.mode & MAY_WRITE and not self.granted) or (isinstance(node, File) and node.sealed):
             raise VfsError(EACCES, path)
-        self._require(node, MAY_WRITE, path)
 
     def check_readable(self, ino: int, path: str = "") -> None:
         """Refuses to open the node for reading, or to list it."""

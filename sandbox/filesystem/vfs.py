@@ -148,9 +148,10 @@ class Vfs(Namespace):
 
     def _stat(self, ino: int) -> Stat:
         node = self.nodes[ino]
-        readonly = node.sealed and not isinstance(node, Device)
-        facts = (node.atime_ns, node.mtime_ns, node.ctime_ns, node.mode & PERMISSIONS, 0 if node.sealed else USER_ID)
-        return Stat(ino, _KIND_NAMES[node.kind], node.size(), node.nlink, readonly, *facts)
+        mode = node.mode
+        readonly, uid = (not isinstance(node, Device), 0) if mode & SEALED else (False, USER_ID)
+        times = (node.atime_ns, node.mtime_ns, node.ctime_ns)
+        return Stat(ino, _KIND_NAMES[node.kind], node.size(), node.nlink, readonly, *times, mode & PERMISSIONS, uid)
 
     def exists(self, path: AnyPath) -> bool:
         try:
@@ -217,7 +218,8 @@ class Vfs(Namespace):
                 raise
         file = self.own_file(ino)
         file.data = Contents(data)
-        file.mode = _seal(file.mode if mode is None else mode & PERMISSIONS, readonly)
+        if readonly or mode is not None or file.sealed:
+            file.mode = _seal(file.mode if mode is None else mode & PERMISSIONS, readonly)
         file.mtime_ns = file.ctime_ns = self.clock()
 
     def mkdir(self, path: AnyPath, *, parents: bool = False, exist_ok: bool = False) -> None:
