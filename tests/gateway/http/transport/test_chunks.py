@@ -20,4 +20,4 @@ def test_an_export_from_where_no_record_can_be_is_refused_with_a_reason(tmp_path
         assert connection.ask("POST", "/v1/sessions", {})[0] == 201
         status, answer = connection.ask("GET", "/v1/audit/export")
         first, *_ = answer.splitlines()  # the service writes records of its own when it comes to it
-        assert status == 200 and json.loads(first)["kind"] == "session.create"
+        assert status == 200 and json.loads(first)["kind"] == "decision"
