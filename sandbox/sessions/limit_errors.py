@@ -33,6 +33,8 @@ def explain_end(
     """The error of a run that was ended from outside. `limits` are what it was given, `taken_mb` what files of earlier runs took
     of its memory, `became` is said of its work; what its `calls` did outside of the sandbox cannot be undone."""
     name, message = find_limit(error), error.message
+    if became in message:  # a recorded run is played again, to its end
+        return error
     if name is not None:
         files = f", of which files that runs wrote take {taken_mb}" if taken_mb and name == "memory_mb" else ""
         message += f" (limits.{name} is {getattr(limits, name)}{files})"

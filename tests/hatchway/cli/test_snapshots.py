@@ -160,7 +160,11 @@ def test_a_replay_of_a_run_that_was_ended_from_outside_says_what_was_compared(
     run(capsys, "snapshot", "record", "-c", "while True: pass", "--timeout-ms", "200", "-o", path, status=124)
     said = run(capsys, "snapshot", "replay", path)
     assert "bit for bit" not in said
-    assert "the recorded run ended with TIMEOUT_WALL (the run took longer than 200 ms" in said
+    assert (
+        "the recorded run ended with TIMEOUT_WALL (the run took longer than 200 ms (limits.wall_ms is 200); the run was undone"
+        in said
+    )
+    assert all(line.count("limits.wall_ms is") <= 1 for line in said.splitlines())
     assert "memory and files are the same, output and end were not compared" in said
 
 
