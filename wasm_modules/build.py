@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wasm_modules.javascript import flags as javascript
-from wasm_modules.pinned import ARTIFACTS, BUILT, PYTHON, QUICKJS, PinError, check, fetch
+from wasm_modules.pinned import ADA, ARTIFACTS, BUILT, PYTHON, QUICKJS, Package, PinError, check, fetch
 
 HERE = Path(__file__).parent
 WORK = HERE / "build"
@@ -62,8 +62,9 @@ class BuildError(Exception):
     pass
 
 
-def compiler() -> list[str]:
-    return [sys.executable, "-m", "ziglang", "cc"]
+def compiler(*sources: Path) -> list[str]:
+    """What compiles or links these: with C++ among them, the compiler that knows its library."""
+    return [sys.executable, "-m", "ziglang", "c++" if any(source.suffix == ".cpp" for source in sources) else "cc"]
 
 
 def run(command: list[str]) -> None:
@@ -72,11 +73,11 @@ def run(command: list[str]) -> None:
         raise BuildError(f"{' '.join(command[:6])} … failed:\n{done.stderr[-4000:]}")
 
 
-def fetch_engine() -> Path:
-    """The folder with QuickJS-ng's sources, unpacked from its pinned source package."""
-    folder = WORK / QUICKJS.file.removesuffix(".tar.gz") / javascript.ENGINE_FOLDER
+def fetch_sources(package: Package) -> Path:
+    """The folder with the sources of a pinned package."""
+    folder = WORK / package.file.removesuffix(".tar.gz")
     if not folder.is_dir():
-        with tarfile.open(fetch(QUICKJS, WORK)) as packed:
+        with tarfile.open(fetch(package, WORK)) as packed:
             packed.extractall(WORK, filter="data")
     return folder
 
@@ -118,21 +119,22 @@ def plan_shared() -> tuple[Unit, ...]:
 
 
 def plan_javascript() -> Plan:
-    engine = fetch_engine()
-    here = HERE / "javascript"
-    digests = HERE / "shell" / "tools"
-    include = ("-I", str(engine), "-I", str(digests))
-    hash_header = digests / "hash.h"
+    engine = fetch_sources(QUICKJS) / javascript.ENGINE_FOLDER
+    urls = fetch_sources(ADA) / javascript.URL_FOLDER
+    here, shell = HERE / "javascript", HERE / "shell" / "tools"
+    include = ("-I", str(engine), "-I", str(urls), "-I", str(shell))
+    headers = tuple(shell / name for name in ("hash.h", "deflate.h", "buffer.h"))
 
     def ours(name: str) -> Unit:
         patterns = javascript.READS.get(name, javascript.HEADERS)
         reads = [path for pattern in patterns for path in sorted(here.glob(pattern))]
         flags = (*javascript.TARGET_FLAGS, *javascript.SOURCE_FLAGS, *PERMITTED, *include)
-        return Unit(here / name, flags, (*reads, hash_header, PERMISSIONS_HEADER))
+        return Unit(here / name, flags, (*reads, *headers, PERMISSIONS_HEADER))
 
     units = [ours(name) for name in javascript.SOURCES]
     units += [Unit(engine / name, (*javascript.TARGET_FLAGS, *javascript.ENGINE_FLAGS)) for name in javascript.ENGINE_SOURCES]
-    units += [*plan_shared(), Unit(digests / "hash.c", SHELL_FLAGS, (hash_header,))]
+    units += [*plan_shared(), Unit(urls / javascript.URL_SOURCE, (*javascript.TARGET_FLAGS, *javascript.URL_FLAGS))]
+    units += [Unit(shell / name, SHELL_FLAGS, headers) for name in javascript.SHELL_SOURCES]
     return Plan("javascript", tuple(units), (*javascript.TARGET_FLAGS, *javascript.LINK_FLAGS))
 
 
@@ -169,7 +171,7 @@ def build(plan: Plan, force: bool, progress: Progress) -> Path:
             job.result()
             progress(f"building {plan.name}", number / (len(jobs) + 1))
     fresh = target.with_suffix(".new")
-    run([*compiler(), *plan.link_flags, *(str(path) for path in wanted), "-o", str(fresh)])
+    run([*compiler(*(unit.source for unit in plan.units)), *plan.link_flags, *(str(path) for path in wanted), "-o", str(fresh)])
     fresh.rename(target)
     stamp.write_text(linked)
     for path in objects.glob("*.o"):
@@ -181,7 +183,7 @@ def build(plan: Plan, force: bool, progress: Progress) -> Path:
 
 def compile_unit(path: Path, unit: Unit) -> None:
     fresh = path.with_suffix(".new")
-    run([*compiler(), *unit.flags, "-c", str(unit.source), "-o", str(fresh)])
+    run([*compiler(unit.source), *unit.flags, "-c", str(unit.source), "-o", str(fresh)])
     fresh.rename(path)
 
 

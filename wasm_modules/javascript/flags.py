@@ -9,6 +9,14 @@ from typing import Final
 #: Inside of its source package (`wasm_modules.pinned`).
 ENGINE_FOLDER: Final = "upstream-quickjs"
 
+#: Ada's folder inside of its source package, and its one source.
+URL_FOLDER: Final = "ada_url"
+URL_SOURCE: Final = "ada.cpp"
+URL_FLAGS: Final = ("-std=c++20", "-fno-exceptions", "-fno-rtti", "-w")
+
+#: Of the shell guest: digests and compression.
+SHELL_SOURCES: Final = ("hash.c", "deflate.c", "inflate.c")
+
 #: The engine's own files. quickjs.c is not among them: engine.c includes it.
 ENGINE_SOURCES: Final = ("dtoa.c", "libregexp.c", "libunicode.c")
 
@@ -27,6 +35,9 @@ SOURCES: Final = (
     "files.c",
     "handles.c",
     "digests.c",
+    "derivation.c",
+    "deflating.c",
+    "urls.c",
     "prelude.c",
     "realm.c",
     "turn.c",

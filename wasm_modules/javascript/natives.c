@@ -354,6 +354,16 @@ static JSValue collect(JSContext *ctx, JSValueConst self, int argc, JSValueConst
     return JS_UNDEFINED;
 }
 
+/* load(name): evaluates a prelude file that waited until it was needed. */
+static JSValue load(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self, (void)argc;
+    const char *name = JS_ToCString(ctx, argv[0]);
+    int status = name ? realm_load(name) : -1;
+    JS_FreeCString(ctx, name);
+    return status < 0 ? JS_EXCEPTION : JS_UNDEFINED;
+}
+
 int natives_install(JSContext *ctx, JSValueConst native)
 {
     static const JSCFunctionListEntry functions[] = {
@@ -376,6 +386,7 @@ int natives_install(JSContext *ctx, JSValueConst native)
         JS_CFUNC_DEF("evaluate", 2, evaluate),
         JS_CFUNC_DEF("requireModule", 1, require_module),
         JS_CFUNC_DEF("forgetModules", 0, forget_modules),
+        JS_CFUNC_DEF("load", 1, load),
         JS_CFUNC_DEF("cwd", 1, working_directory),
         JS_CFUNC_DEF("turn", 0, turn_number),
         JS_CFUNC_DEF("programName", 0, program_name),

@@ -2,10 +2,12 @@
 #ifndef HATCHWAY_PRELUDE_H
 #define HATCHWAY_PRELUDE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct prelude_file {
     const char *name, *text; /* text ends in NUL */
+    bool waits; /* until a program needs it: it costs sessions that do not nothing */
 };
 
 extern const struct prelude_file prelude_files[];

@@ -1,7 +1,8 @@
 /* program.c: see program.h.
  *
- * Import and export statements are found by the engine's own parser: it refuses the first one, saying where; that one is
- * read by the small reader below and blanked; then the parser tries again. So no second JavaScript lexer is needed.
+ * Import and export statements are found by the engine's own parser: it refuses the first one, saying where. Then its lexer
+ * finds the others; each is read by the small reader below and blanked. What the lexer missed, because it cannot tell every
+ * regular expression from a division, the parser refuses again, one by one.
  */
 #include "program.h"
 
@@ -310,22 +311,52 @@ static bool lift_export(struct program *p, size_t start)
     return true;
 }
 
+/* Takes out the statement that the word at `start` begins, or `import.meta`. False when it is none of them. */
+static bool lift_word(struct program *p, size_t start)
+{
+    static const char meta[] = "import.meta", stand_in[] = "$importmeta";
+    size_t left = p->len - start;
+    if (left >= 6 && !memcmp(p->text + start, "export", 6))
+        return lift_export(p, start);
+    if (left < 6 || memcmp(p->text + start, "import", 6))
+        return false;
+    if (left < sizeof meta - 1 || memcmp(p->text + start, meta, sizeof meta - 1))
+        return lift_import(p, start);
+    memcpy(p->text + start, stand_in, sizeof stand_in - 1);
+    return true;
+}
+
 /* Looks at where the parser stopped, and takes out what only a module may contain. False when that was not the reason. */
 static bool lift(struct program *p, struct position at)
 {
-    static const char meta[] = "import.meta", stand_in[] = "$importmeta";
     size_t offset = offset_of(p, at), back = offset;
     if (p->len - offset >= 6 && !memcmp(p->text + offset, "export", 6))
-        return lift_export(p, offset);
-    if (offset >= 7 && p->len - offset >= 4 && !memcmp(p->text + offset - 7, meta, sizeof meta - 1)) {
-        memcpy(p->text + offset - 7, stand_in, sizeof stand_in - 1);
-        return true;
-    }
+        return lift_word(p, offset);
+    if (offset >= 7 && !memcmp(p->text + offset - 7, "import.", 7))
+        return lift_word(p, offset - 7);
     while (back > 0 && is_space(p->text[back - 1]))
         back--;
-    if (back < 6 || memcmp(p->text + back - 6, "import", 6) || (back > 6 && is_word(p->text[back - 7])))
-        return false;
-    return lift_import(p, back - 6);
+    return back >= 6 && (back == 6 || !is_word(p->text[back - 7])) && lift_word(p, back - 6);
+}
+
+static size_t count_word(const char *text, const char *word)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, word)) != NULL; text += strlen(word))
+        count++;
+    return count;
+}
+
+/* Takes out all at once what only a module may contain: looking where the parser stops, time and again, would be slow. */
+static void lift_all(JSContext *ctx, struct program *p)
+{
+    size_t room = count_word(p->text, "import") + count_word(p->text, "export");
+    size_t *offsets = malloc(room * sizeof *offsets);
+    size_t count = offsets ? engine_find_module_words(ctx, p->text, p->len, offsets, room) : 0;
+    for (size_t i = 0; i < count; i++)
+        if (!lift_word(p, offsets[i]))
+            break;
+    free(offsets);
 }
 
 /* Where the parser stopped, from the pending SyntaxError, which stays pending. Line 0 when it was another error. */
@@ -362,6 +393,8 @@ int program_compile(JSContext *ctx, const char *source, size_t len, const char *
         if (!at.line || !lift(program, at))
             return -1;
         JS_FreeValue(ctx, JS_GetException(ctx));
+        if (lifted == 0)
+            lift_all(ctx, program);
         flags |= JS_EVAL_FLAG_STRICT;
     }
     JS_ThrowSyntaxError(ctx, "too many imports");

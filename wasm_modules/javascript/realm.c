@@ -140,25 +140,37 @@ static void intern_atoms(JSContext *ctx, struct atoms *atoms)
     };
 }
 
-/* Evaluates one prelude file, an expression `(function (native, hooks) {…})`, and calls it. */
-static int run_prelude(JSContext *ctx, const struct prelude_file *file, JSValueConst native)
+/* Evaluates one prelude file, an expression `(function (native, hooks) {…})`, and calls it. Returns 0, or -1 with an exception. */
+static int run_prelude(JSContext *ctx, const struct prelude_file *file)
 {
     JSValue function = JS_Eval(ctx, file->text, strlen(file->text), file->name, JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_STRICT);
-    JSValue args[2] = {native, realm.hooks};
+    JSValue args[2] = {realm.native, realm.hooks};
     JSValue done = JS_IsException(function) ? JS_EXCEPTION : JS_Call(ctx, function, JS_UNDEFINED, 2, args);
     int failed = JS_IsException(done);
-    if (failed) {
-        JSValue exception = JS_GetException(ctx), stack = JS_GetPropertyStr(ctx, exception, "stack");
-        const char *text = JS_ToCString(ctx, exception), *where = JS_ToCString(ctx, stack);
-        fprintf(stderr, "prelude %s: %s\n%s", file->name, text ? text : "?", where ? where : "");
-        JS_FreeCString(ctx, text);
-        JS_FreeCString(ctx, where);
-        JS_FreeValue(ctx, stack);
-        JS_FreeValue(ctx, exception);
-    }
     JS_FreeValue(ctx, function);
     JS_FreeValue(ctx, done);
     return failed ? -1 : 0;
+}
+
+int realm_load(const char *name)
+{
+    for (size_t i = 0; i < prelude_count; i++)
+        if (prelude_files[i].waits && !strcmp(prelude_files[i].name, name))
+            return run_prelude(realm.ctx, &prelude_files[i]);
+    JS_ThrowInternalError(realm.ctx, "there is no prelude file %s", name);
+    return -1;
+}
+
+/* Says why the prelude did not start. */
+static void show_failure(JSContext *ctx)
+{
+    JSValue exception = JS_GetException(ctx), stack = JS_GetPropertyStr(ctx, exception, "stack");
+    const char *text = JS_ToCString(ctx, exception), *where = JS_ToCString(ctx, stack);
+    fprintf(stderr, "prelude: %s\n%s", text ? text : "?", where ? where : "");
+    JS_FreeCString(ctx, text);
+    JS_FreeCString(ctx, where);
+    JS_FreeValue(ctx, stack);
+    JS_FreeValue(ctx, exception);
 }
 
 int realm_open(void)
@@ -183,7 +195,7 @@ int realm_open(void)
     modules_install(realm.rt);
     realm.hooks = JS_NewObjectProto(ctx, JS_NULL);
     realm.names = JS_NewObjectProto(ctx, JS_NULL);
-    JSValue native = JS_NewObjectProto(ctx, JS_NULL);
+    JSValue native = realm.native = JS_NewObjectProto(ctx, JS_NULL);
     int status = JS_SetPropertyFunctionList(ctx, realm.global, globals, 1);
     if (status >= 0)
         status = timers_install(ctx, native);
@@ -195,9 +207,17 @@ int realm_open(void)
         status = handles_install(ctx, native);
     if (status >= 0)
         status = digests_install(ctx, native);
+    if (status >= 0)
+        status = derivation_install(ctx, native);
+    if (status >= 0)
+        status = deflating_install(ctx, native);
+    if (status >= 0)
+        status = urls_install(ctx, native);
     for (size_t i = 0; status >= 0 && i < prelude_count; i++)
-        status = run_prelude(ctx, &prelude_files[i], native);
-    JS_FreeValue(ctx, native);
+        if (!prelude_files[i].waits)
+            status = run_prelude(ctx, &prelude_files[i]);
+    if (status < 0)
+        show_failure(ctx);
     JS_RunGC(realm.rt);
     JS_SetGCThreshold(realm.rt, engine_allocated_bytes(realm.rt) + GC_HEADROOM_BYTES);
     return status;

@@ -30,6 +30,7 @@ struct realm {
     JSContext *ctx;
     JSValue global;
     JSValue hooks; /* functions of the prelude that C calls: inspect, toolFailure, require, … */
+    JSValue native; /* functions of C that the prelude calls */
     struct atoms atoms;
     char cwd[PATH_LIMIT_BYTES];
 
@@ -57,6 +58,9 @@ int realm_open(void);
 
 /* Calls the prelude function `name`. Returns its value, or an exception. */
 JSValue realm_hook(const char *name, int argc, JSValueConst *argv);
+
+/* Evaluates the prelude file `name`, one of those that wait until they are needed. Returns 0, or -1 with an exception. */
+int realm_load(const char *name);
 
 /* Limits recursion to about `depth` JavaScript calls. */
 void realm_limit_depth(unsigned depth);

@@ -66,7 +66,7 @@
       return made;
     }
     static allocUnsafe(size) {
-      if (typeof size !== "number") throw wrongType('"size" argument', "of type number", size);
+      if (typeof size !== "number") throw wrongType("size", "of type number", size);
       if (!(size >= 0 && size <= SIZE_MAX)) throw outOfRange("size", `>= 0 && <= ${SIZE_MAX}`, size);
       return new Buffer(size);
     }
@@ -84,6 +84,10 @@
       return typeof value === "string" ? encodingOf(encoding).encode(value).length : value.byteLength;
     }
     static concat(list, total) {
+      if (!Array.isArray(list)) throw wrongType("list", "an instance of Array", list);
+      list.forEach((each, i) => {
+        if (!(each instanceof Uint8Array)) throw wrongType(`list[${i}]`, "an instance of Buffer or Uint8Array", each);
+      });
       const size = total ?? list.reduce((sum, b) => sum + b.length, 0),
         made = new Buffer(size);
       let at = 0;
@@ -95,6 +99,8 @@
       return made;
     }
     static compare(a, b) {
+      if (!(a instanceof Uint8Array)) throw wrongType("buf1", "an instance of Buffer or Uint8Array", a);
+      if (!(b instanceof Uint8Array)) throw wrongType("buf2", "an instance of Buffer or Uint8Array", b);
       for (let i = 0; i < a.length && i < b.length; i++) if (a[i] !== b[i]) return a[i] < b[i] ? -1 : 1;
       return Math.sign(a.length - b.length);
     }
@@ -105,6 +111,7 @@
       return { type: "Buffer", data: Array.from(this) };
     }
     equals(other) {
+      if (!(other instanceof Uint8Array)) throw wrongType("otherBuffer", "an instance of Buffer or Uint8Array", other);
       return Buffer.compare(this, other) === 0;
     }
     compare(other) {
@@ -180,20 +187,13 @@
 
   const SIZE_MAX = 2 ** 32;
   const BYTES_OF = "Buffer, ArrayBuffer, or Array or an Array-like Object";
-  const received = (value) => {
-    if (value === null || value === undefined) return `${value}`;
-    if (typeof value === "object") return `an instance of ${value.constructor?.name || "Object"}`;
-    return typeof value === "function" ? `function ${value.name}` : `type ${typeof value} (${hooks.inspect(value)})`;
-  };
-  const wrongType = (name, wanted, value) =>
-    Object.assign(new TypeError(`The ${name} must be ${wanted}. Received ${received(value)}`), { code: "ERR_INVALID_ARG_TYPE" });
-  const outOfRange = (name, range, got) =>
-    Object.assign(new RangeError(`The value of "${name}" is out of range. It must be ${range}. Received ${hooks.inspect(got)}`), {
-      code: "ERR_OUT_OF_RANGE",
-    });
+  const wrongType = (name, wanted, value) => hooks.invalidType(name, wanted, value);
+  const { outOfRange } = hooks;
   const place = (buffer, at, size) => {
-    if (!Number.isInteger(at) || at < 0 || at + size > buffer.length)
-      throw outOfRange("offset", `>= 0 and <= ${buffer.length - size}`, at);
+    hooks.checkType(at, "offset", "number");
+    if (!Number.isInteger(at)) throw outOfRange("offset", "an integer", at);
+    if (buffer.length < size) throw hooks.codedError(RangeError, "ERR_BUFFER_OUT_OF_BOUNDS", "Attempt to access memory outside buffer bounds");
+    if (at < 0 || at + size > buffer.length) throw outOfRange("offset", `>= 0 and <= ${buffer.length - size}`, at);
     return new DataView(buffer.buffer, buffer.byteOffset + at, size);
   };
   const add = (name, method) => {
@@ -255,7 +255,27 @@
   hooks.asBytes = (data, encoding) => {
     if (typeof data === "string") return encodingOf(encoding).encode(data);
     if (data instanceof ArrayBuffer || ArrayBuffer.isView(data)) return hooks.viewBytes(data);
-    throw wrongType('"data" argument', "of type string or an instance of Buffer, TypedArray, or DataView", data);
+    throw wrongType("data", "of type string or an instance of Buffer, TypedArray, or DataView", data);
   };
-  hooks.define("Buffer", Buffer);
+  // Old code calls it without `new`, and gives it numbers and texts.
+  function OldBuffer(value, encoding, length) {
+    if (typeof value === "number" && typeof encoding === "string") throw hooks.invalidType("string", "of type string", value);
+    return typeof value === "number" ? Buffer.alloc(value) : Buffer.from(value, encoding, length);
+  }
+  Object.setPrototypeOf(OldBuffer, Uint8Array);
+  for (const name of Reflect.ownKeys(Buffer))
+    if (name !== "length" && name !== "name") Object.defineProperty(OldBuffer, name, Object.getOwnPropertyDescriptor(Buffer, name));
+  Object.defineProperty(OldBuffer, "name", { value: "Buffer" });
+  Object.defineProperty(OldBuffer, Symbol.species, { get: () => Buffer });
+  Object.assign(OldBuffer, { poolSize: 8192, allocUnsafeSlow: Buffer.allocUnsafe, of: (...bytes) => Buffer.from(bytes) });
+  Object.defineProperty(Buffer.prototype, "constructor", { value: OldBuffer, writable: true, configurable: true });
+  Object.defineProperty(Buffer, Symbol.hasInstance, { value: (object) => Buffer.prototype.isPrototypeOf(object) });
+  for (const name of ["parent", "offset"])
+    Object.defineProperty(Buffer.prototype, name, {
+      get() {
+        return this instanceof Buffer ? (name === "parent" ? this.buffer : this.byteOffset) : undefined;
+      },
+      configurable: true,
+    });
+  hooks.define("Buffer", OldBuffer);
 });

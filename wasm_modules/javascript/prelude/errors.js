@@ -93,4 +93,17 @@
     Object.defineProperty(error, "stack", { value: withHead(error, error.stack), writable: true, configurable: true });
     return error;
   };
+
+  // What a frame of Error.prepareStackTrace is asked for besides what the engine tells.
+  const prepare = Error.prepareStackTrace;
+  Error.prepareStackTrace = (_, frames) => frames;
+  const holder = {};
+  capture(holder);
+  Error.prepareStackTrace = prepare;
+  const Frame = Object.getPrototypeOf(holder.stack?.[0] ?? {});
+  const unknown = { getThis: undefined, getTypeName: null, getMethodName: null, getEvalOrigin: undefined, getPromiseIndex: null };
+  const never = { isEval: false, isToplevel: true, isAsync: false, isPromiseAll: false };
+  if (Frame !== Object.prototype)
+    for (const [name, value] of Object.entries({ ...unknown, ...never }))
+      Object.defineProperty(Frame, name, { value: () => value, writable: true, configurable: true });
 });

@@ -8,10 +8,8 @@
     return known.get(emitter);
   };
   const failure = (kind, message, code) => Object.assign(new kind(message), { code });
-  const checkListener = (listener) => {
-    if (typeof listener !== "function")
-      throw failure(TypeError, 'The "listener" argument must be of type function', "ERR_INVALID_ARG_TYPE");
-  };
+  const checkListener = (listener) => hooks.checkFunction(listener, "listener");
+  const MONITOR = Symbol("events.errorMonitor");
   const add = (emitter, name, listener, first) => {
     const lists = listsOf(emitter);
     checkListener(listener);
@@ -63,6 +61,7 @@
     }
     emit(name, ...args) {
       const list = listsOf(this).get(name) ?? [];
+      if (name === "error") for (const listener of listsOf(this).get(MONITOR) ?? []) listener.apply(this, args);
       if (list.length === 0 && name === "error")
         throw args[0] instanceof Error
           ? args[0]
@@ -76,14 +75,16 @@
     rawListeners(name) {
       return [...(listsOf(this).get(name) ?? [])];
     }
-    listenerCount(name) {
-      return listsOf(this).get(name)?.length ?? 0;
+    listenerCount(name, listener) {
+      const list = listsOf(this).get(name) ?? [];
+      return listener === undefined ? list.length : list.filter((l) => l === listener || l.listener === listener).length;
     }
     eventNames() {
       return [...listsOf(this).keys()].filter((n) => this.listenerCount(n));
     }
     // The number is kept and warns of nothing.
     setMaxListeners(count) {
+      if (typeof count !== "number" || !(count >= 0)) throw hooks.outOfRange("setMaxListeners", "a non-negative number", count);
       most.set(this, count);
       return this;
     }
@@ -100,6 +101,20 @@
   Object.assign(EventEmitter, {
     EventEmitter,
     defaultMaxListeners: 10,
+    errorMonitor: MONITOR,
+    captureRejectionSymbol: Symbol.for("nodejs.rejection"),
+    captureRejections: false,
+    usingDomains: false,
+    init() {},
+    setMaxListeners: (count, ...emitters) => {
+      if (typeof count !== "number" || !(count >= 0)) throw hooks.outOfRange("setMaxListeners", "a non-negative number", count);
+      for (const emitter of emitters) emitter.setMaxListeners?.(count);
+    },
+    getMaxListeners: (emitter) => emitter.getMaxListeners?.() ?? EventEmitter.defaultMaxListeners,
+    addAbortListener: (signal, listener) => {
+      signal.aborted ? queueMicrotask(listener) : signal.addEventListener("abort", listener, { once: true });
+      return { [Symbol.dispose]: () => signal.removeEventListener("abort", listener) };
+    },
     once: (emitter, name) =>
       new Promise((resolve, reject) => {
         if (typeof emitter.addEventListener === "function")

@@ -15,6 +15,7 @@
     if (path instanceof URL) path = decodeURIComponent(path.pathname);
     if (path instanceof Uint8Array) path = native.decode(path, false);
     if (path === "") throw missing("open", path);
+    if (typeof path !== "string") throw hooks.invalidType("path", "of type string or an instance of Buffer or URL", path);
     const full = hooks.path.resolve(path);
     if (full.includes("\0"))
       throw Object.assign(new TypeError("The path must not contain null bytes"), { code: "ERR_INVALID_ARG_VALUE" });
@@ -278,7 +279,7 @@
     fs[name] = (...args) => {
       const callback = args.pop();
       if (typeof callback !== "function")
-        throw Object.assign(new TypeError('The "cb" argument must be of type function'), { code: "ERR_INVALID_ARG_TYPE" });
+        throw hooks.invalidType("cb", "of type function", callback);
       let error = null,
         value;
       try {

@@ -39,7 +39,8 @@
     }
     copy() {
       if (!this.#state) throw finalized();
-      return new (this instanceof Hash ? Hash : Hmac)(OURS, native.copyDigest(this.#state), this.#finish);
+      if (this instanceof Hmac) throw new TypeError("hmac.copy is not a function");
+      return new Hash(OURS, native.copyDigest(this.#state), this.#finish);
     }
   }
   class Hash extends Digest {}
@@ -49,13 +50,22 @@
   // RFC 2104.
   const createHmac = (name, key) => {
     const algorithm = algorithmOf(name);
+    const [inner, outer] = hooks.hmacStates(algorithm, hooks.asBytes(key));
+    return new Hmac(OURS, inner, (made) => {
+      native.addToDigest(outer, new Uint8Array(made));
+      return new Uint8Array(native.finishDigest(outer));
+    });
+  };
+  // The two digests of an HMAC, which have had the key.
+  hooks.hmacStates = (name, key) => {
+    const algorithm = algorithmOf(name);
     const block = new Uint8Array(BLOCK_BYTES[algorithm]);
-    const given = hooks.asBytes(key);
-    block.set(given.length > block.length ? digestOf(algorithm, given) : given);
-    const padded = (byte) => block.map((b) => b ^ byte);
-    const state = native.startDigest(algorithm);
-    native.addToDigest(state, padded(0x36));
-    return new Hmac(OURS, state, (inner) => digestOf(algorithm, padded(0x5c), new Uint8Array(inner)));
+    block.set(key.length > block.length ? digestOf(algorithm, key) : key);
+    return [0x36, 0x5c].map((byte) => {
+      const state = native.startDigest(algorithm);
+      native.addToDigest(state, block.map((b) => b ^ byte));
+      return state;
+    });
   };
   hooks.hashes = {
     createHash,

@@ -36,36 +36,73 @@
     return [...ENDINGS.map((ending) => path + ending), ...typed].find(isFile);
   };
 
-  const describe = (directory) =>
-    isFile(`${directory}/package.json`) ? JSON.parse(hooks.fs.readFileSync(`${directory}/package.json`, "utf8")) : undefined;
-  const pick = (e) =>
-    typeof e === "string" ? e : e && typeof e === "object" ? pick(e.import ?? e.default ?? e.require ?? e["."]) : undefined;
-
-  const packageEntry = (directory) => {
-    const about = describe(directory);
-    if (about === undefined) return findFile(directory);
-    return findFile(
-      hooks.path.join(directory, pick(about.exports?.["."] ?? about.exports) ?? about.module ?? about.main ?? "index.js"),
-    );
+  const describe = (directory) => {
+    if (!isFile(`${directory}/package.json`)) return undefined;
+    return JSON.parse(hooks.fs.readFileSync(`${directory}/package.json`, "utf8"));
+  };
+  // The description of the package that a file belongs to, and its folder.
+  const packageOf = (directory) => {
+    for (let at = directory; ; at = hooks.path.dirname(at)) {
+      const about = hooks.path.basename(at) === "node_modules" ? undefined : describe(at);
+      if (about !== undefined || at === "/") return [about ?? {}, at];
+    }
   };
 
-  // A file of a package, under the name the package gives it if it gives it one.
-  const packageFile = (directory, name) => {
-    const { exports } = describe(directory) ?? {};
-    const given = pick(typeof exports === "object" ? exports?.[`./${name}`] : undefined);
-    return findFile(hooks.path.join(directory, given ?? name));
+  const CONDITIONS = { import: ["node", "import", "module-sync", "default"], require: ["node", "require", "module-sync", "default"] };
+  // What a target of `exports` or `imports` leads to for `kind`: the first condition that holds, in the order of the package.
+  const pick = (target, kind) => {
+    if (typeof target === "string") return target;
+    if (Array.isArray(target)) return target.map((each) => pick(each, kind)).find((found) => found !== undefined);
+    for (const [condition, inner] of Object.entries(target ?? {})) {
+      const found = CONDITIONS[kind].includes(condition) ? pick(inner, kind) : undefined;
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  // What `names` has for `name`; of patterns with a star, the longest that fits.
+  const lookUp = (names, name, kind) => {
+    if (Object.hasOwn(names, name)) return pick(names[name], kind);
+    const fits = ([before, after]) => name.startsWith(before) && name.endsWith(after) && name.length >= before.length + after.length;
+    const patterns = Object.keys(names).filter((each) => each.includes("*") && fits(each.split("*")));
+    const pattern = patterns.sort((a, b) => b.indexOf("*") - a.indexOf("*"))[0];
+    if (pattern === undefined) return undefined;
+    const [before, after] = pattern.split("*");
+    return pick(names[pattern], kind)?.replaceAll("*", name.slice(before.length, name.length - after.length));
   };
 
-  const findPackage = (name, from) => {
+  // The file that a package gives for "." or "./name", or one of that name in its folder.
+  const packageFile = (directory, name, kind) => {
+    const about = describe(directory) ?? {};
+    const isMap = about.exports !== null && typeof about.exports === "object" && !Array.isArray(about.exports);
+    const names = isMap && Object.keys(about.exports)[0]?.startsWith(".") ? about.exports : { ".": about.exports };
+    const given = about.exports === undefined ? undefined : lookUp(names, name, kind);
+    if (given !== undefined) return findFile(hooks.path.join(directory, given));
+    const path = hooks.path.join(directory, name);
+    if (name !== "." && findFile(path) === undefined && isFile(`${path}/package.json`)) return packageFile(path, ".", kind);
+    if (name !== ".") return findFile(path);
+    return (about.main && findFile(hooks.path.join(directory, about.main))) || findFile(hooks.path.join(directory, "index"));
+  };
+
+  const findPackage = (name, from, kind) => {
     const parts = name.split("/"),
       count = name.startsWith("@") ? 2 : 1;
     const base = parts.slice(0, count).join("/"),
-      rest = parts.slice(count).join("/");
+      rest = ["."].concat(parts.slice(count)).join("/");
+    const [own, home] = packageOf(from);
+    if (own.name === base && own.exports !== undefined) return packageFile(home, rest, kind);
     for (let at = from; ; at = hooks.path.dirname(at)) {
       const directory = hooks.path.join(at, "node_modules", base);
-      if (native.stat(directory, true) !== null) return rest ? packageFile(directory, rest) : packageEntry(directory);
+      if (native.stat(directory, true) !== null) return packageFile(directory, rest, kind);
       if (at === "/") return undefined;
     }
+  };
+
+  // A name with a hash is one that the package has for itself.
+  const findInternal = (name, from, kind) => {
+    const [about, home] = packageOf(from);
+    const given = lookUp(about.imports ?? {}, name, kind);
+    if (given === undefined || given.startsWith("./")) return given && findFile(hooks.path.join(home, given));
+    return Object.hasOwn(hooks.builtins, given) ? `node:${given}` : findPackage(given, home, kind);
   };
 
   const hintFor = (name) => {
@@ -88,7 +125,8 @@
 
   const directoryOf = (base) => (base === "" ? native.cwd() : hooks.path.dirname(hooks.path.resolve(base)));
 
-  const resolve = (base, name, code = "ERR_MODULE_NOT_FOUND") => {
+  const resolve = (base, name, kind = "import") => {
+    const code = kind === "require" ? "MODULE_NOT_FOUND" : "ERR_MODULE_NOT_FOUND";
     forgetChangedFiles();
     const bare = name.replace(/^node:/, "");
     if (Object.hasOwn(hooks.builtins, bare)) return `node:${bare}`;
@@ -98,11 +136,11 @@
     const directory = directoryOf(base);
     if (IS_PATH.test(name)) {
       const path = pathOf(name, directory);
-      const found = findFile(path) ?? (native.stat(path, true) !== null ? packageEntry(path) : undefined);
+      const found = findFile(path) ?? (native.stat(path, true) !== null ? packageFile(path, ".", kind) : undefined);
       if (found === undefined) throw notFound(`Cannot find module '${path}' imported from ${base || native.programName()}`, code);
       return found;
     }
-    const found = findPackage(name, directory);
+    const found = name.startsWith("#") ? findInternal(name, directory, kind) : findPackage(name, directory, kind);
     if (found === undefined)
       throw notFound(`Cannot find package '${name}' imported from ${base || native.programName()}`, code, name);
     return found;
@@ -119,18 +157,30 @@
     throw hooks.brand(new SyntaxError(`${message} (${where})`), code, hint);
   };
 
-  const looksLikeCommonJs = (path, source) =>
-    path.endsWith(".cjs") ||
-    (path.endsWith(".js") &&
-      /\bmodule\.exports\b|\bexports\.[\w$]+\s*=|\brequire\s*\(/.test(source) &&
-      !/^[ \t]*(import\b(?!\s*\()|export\b)/m.test(source));
+  const wrap = (path, source) =>
+    native.evaluate(`(function (exports, require, module, __filename, __dirname) {\n${source}\n})`, path);
+  const compiles = (path, source) => {
+    try {
+      wrap(path, source);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  // Whether a file is an ES module: its ending says so, its package, or what is in it.
+  const isModule = (path, source, kind) => {
+    if (/\.[cm][jt]s$/.test(path)) return path.at(-3) === "m";
+    const { type } = packageOf(hooks.path.dirname(path))[0];
+    if (type === "module" || (type === "commonjs" && path.endsWith(".js"))) return type === "module";
+    if (/^[ \t]*(import\b(?!\s*\()|export\b)/m.test(source)) return !compiles(path, source);
+    return kind === "import" && !/\bmodule\.exports\b|\bexports\b|\brequire\s*\(|\bthis\b/.test(source);
+  };
 
-  const runCommonJs = (path, source) => {
-    const module = { id: path, filename: path, path: hooks.path.dirname(path), exports: {}, loaded: false, children: [] };
+  const runCommonJs = (path, source, parent) => {
+    const module = new Module(path, parent);
     cjsCache.set(path, module);
     try {
-      const wrapper = native.evaluate(`(function (exports, require, module, __filename, __dirname) {\n${source}\n})`, path);
-      wrapper.call(module.exports, module.exports, makeRequire(path), module, path, module.path);
+      wrap(path, source).call(module.exports, module.exports, module.require, module, path, module.path);
     } catch (error) {
       cjsCache.delete(path);
       throw error;
@@ -150,9 +200,18 @@
       cjsCache.has(path) ? { value: cjsCache.get(path), writable: true, enumerable: true, configurable: true } : undefined,
   });
 
-  const makeRequire = (base) => {
+  let mainModule;
+  function Module(id = "", parent = undefined) {
+    Object.assign(this, { id, path: hooks.path.dirname(id), exports: {}, filename: id, loaded: false, children: [], paths: [] });
+    Object.defineProperty(this, "parent", { value: parent, configurable: true, writable: true });
+    Object.defineProperty(this, "require", { value: makeRequire(id, this), configurable: true, writable: true });
+  }
+
+  const makeRequire = (base, parent) => {
     const require = (name) => {
-      const path = resolve(base, `${name}`, "MODULE_NOT_FOUND");
+      if (typeof name !== "string") throw hooks.invalidType("id", "of type string", name);
+      if (name === "") throw hooks.invalidValue("id", name, "must be a non-empty string", "argument");
+      const path = resolve(base, name, "require");
       if (path.startsWith("node:")) return hooks.builtins[path.slice(5)];
       if (cjsCache.has(path)) return cjsCache.get(path).exports;
       const source = read(path);
@@ -161,12 +220,17 @@
         cjsCache.set(path, { exports: value });
         return value;
       }
-      if (path.endsWith(".mjs") || (!path.endsWith(".cjs") && /^[ \t]*(import\b(?!\s*\()|export\b)/m.test(source)))
-        return native.requireModule(path);
-      return runCommonJs(path, source);
+      if (!isModule(path, source, "require")) return runCommonJs(path, source, parent);
+      const namespace = native.requireModule(path);
+      if (Object.hasOwn(namespace, "module.exports")) return namespace["module.exports"];
+      // Compilers look for this mark to find the default export.
+      return Object.hasOwn(namespace, "default") && !Object.hasOwn(namespace, "__esModule") ? { __esModule: true, ...namespace } : namespace;
     };
-    require.resolve = (name) => resolve(base, `${name}`, "MODULE_NOT_FOUND");
+    require.resolve = (name) => resolve(base, `${name}`, "require");
+    require.resolve.paths = () => [];
     require.cache = cache;
+    require.main = mainModule;
+    require.extensions = { ".js": undefined, ".json": undefined, ".node": undefined };
     return require;
   };
 
@@ -183,7 +247,7 @@
     if (path.startsWith("node:")) return { value: hooks.builtins[path.slice(5)] };
     const source = read(path);
     if (path.endsWith(".json")) return { value: parseJson(path, source) };
-    if (looksLikeCommonJs(path, source)) return { value: cjsCache.get(path)?.exports ?? runCommonJs(path, source) };
+    if (!isModule(path, source, "import")) return { value: cjsCache.get(path)?.exports ?? runCommonJs(path, source) };
     return { source };
   };
 
@@ -200,18 +264,21 @@
   hooks.fillMeta = (meta, path) => void fill(meta, path);
   // The program itself is compiled as a script, where the compiler writes this name for import.meta.
   hooks.defineLazy("$importmeta", () => fill(Object.create(null), native.programName()));
-  hooks.define("require", makeRequire(""));
-  hooks.builtins.module = {
-    createRequire: (from) => makeRequire(`${from}`.replace(/^file:\/\//, "")),
-    builtinModules: Object.keys(hooks.builtins),
-  };
-
   // Programs written for CommonJS look at these; in the session's realm they are ordinary globals.
-  const module = { exports: {}, id: ".", children: [] };
-  Object.defineProperty(module, "filename", { get: () => native.programName(), enumerable: true, configurable: true });
-  hooks.define("module", module);
-  hooks.define("exports", module.exports);
+  mainModule = new Module("");
+  mainModule.id = ".";
+  Object.defineProperty(mainModule, "filename", { get: () => native.programName(), enumerable: true, configurable: true });
+  hooks.define("require", mainModule.require);
+  mainModule.require.main = mainModule;
+  hooks.define("module", mainModule);
+  hooks.define("exports", mainModule.exports);
+  hooks.builtins.module = Object.assign(Module, {
+    Module,
+    builtinModules: Object.keys(hooks.builtins).concat("module"),
+    createRequire: (from) => makeRequire(`${from}`.replace(/^file:\/\//, "")),
+    isBuiltin: (name) => Object.hasOwn(hooks.builtins, `${name}`.replace(/^node:/, "")),
+    _cache: cache,
+  });
   hooks.defineLazy("__filename", () => hooks.path.resolve(native.programName()));
   hooks.defineLazy("__dirname", () => native.cwd());
-  require.main = module;
 });

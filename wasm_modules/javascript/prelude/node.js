@@ -106,11 +106,10 @@
 
   const custom = Symbol.for("nodejs.util.promisify.custom");
   const promisify = (f) => {
-    if (typeof f !== "function")
-      throw Object.assign(new TypeError(`The "original" argument must be of type function. Received ${hooks.inspect(f)}`), {
-        code: "ERR_INVALID_ARG_TYPE",
-      });
-    return f[custom] ?? promising(f);
+    hooks.checkFunction(f, "original");
+    if (f[custom] === undefined) return promising(f);
+    hooks.checkFunction(f[custom], "util.promisify.custom");
+    return Object.defineProperty(f[custom], custom, { value: f[custom], configurable: true });
   };
   const promising = (f) =>
     function (...args) {
@@ -118,16 +117,31 @@
     };
   promisify.custom = custom;
 
+  const VIEWS = [
+    ...["Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array", "Int32Array", "Uint32Array"],
+    ...["Float16Array", "Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array"],
+  ];
   const typeTests = {
     isPromise: (v) => v instanceof Promise,
     isDate: (v) => v instanceof Date,
     isRegExp: (v) => v instanceof RegExp,
+    ...Object.fromEntries(VIEWS.map((name) => [`is${name}`, (v) => v?.[Symbol.toStringTag] === name && ArrayBuffer.isView(v)])),
+    isArrayBufferView: ArrayBuffer.isView,
+    isDataView: (v) => v instanceof DataView,
+    isSharedArrayBuffer: (v) => typeof SharedArrayBuffer === "function" && v instanceof SharedArrayBuffer,
+    isMapIterator: (v) => native.kind(v) === 18 && v[Symbol.toStringTag] === "Map Iterator",
+    isSetIterator: (v) => native.kind(v) === 18 && v[Symbol.toStringTag] === "Set Iterator",
+    ...Object.fromEntries(
+      ["Number", "String", "Boolean", "BigInt", "Symbol"].map((name) => [`is${name}Object`, (v) => native.kind(v) === 13 && v instanceof globalThis[name]]),
+    ),
+    isExternal: () => false,
+    isKeyObject: () => false,
+    isCryptoKey: () => false,
     isMap: (v) => v instanceof Map,
     isSet: (v) => v instanceof Set,
     isTypedArray: (v) => ArrayBuffer.isView(v) && !(v instanceof DataView),
     isArrayBuffer: (v) => v instanceof ArrayBuffer,
     isAnyArrayBuffer: (v) => v instanceof ArrayBuffer,
-    isUint8Array: (v) => v instanceof Uint8Array,
     isWeakMap: (v) => v instanceof WeakMap,
     isWeakSet: (v) => v instanceof WeakSet,
     isBoxedPrimitive: (v) => native.kind(v) === 13,
@@ -151,23 +165,42 @@
       code: "ERR_INVALID_ARG_VALUE",
     });
   };
+  const SYSTEM_ERRORS = { 1: "EPERM", 2: "ENOENT", 9: "EBADF", 13: "EACCES", 17: "EEXIST", 20: "ENOTDIR", 21: "EISDIR", 22: "EINVAL" };
+  const small = () => waiting("small_modules", "small");
   const util = {
     inspect: hooks.inspect,
     format: hooks.format,
     promisify,
     types: typeTests,
     isDeepStrictEqual: (a, b) => hooks.deepEqual(a, b, true),
-    callbackify:
-      (f) =>
-      (...args) => {
-        const callback = args.pop();
-        f(...args).then((v) => callback(null, v), callback);
-      },
+    callbackify: (f) => {
+      hooks.checkFunction(f, "original");
+      const made = function (...args) {
+        const callback = hooks.checkFunction(args.pop(), "last argument");
+        const failed = (error) =>
+          callback.call(this, error || hooks.codedError(Error, "ERR_FALSY_VALUE_REJECTION", "Promise was rejected with falsy value", { reason: error }));
+        f.apply(this, args).then(
+          (value) => hooks.nextTick(() => callback.call(this, null, value)),
+          (error) => hooks.nextTick(() => failed(error)),
+        );
+      };
+      return Object.defineProperty(made, "name", { value: `${f.name}Callbackified` });
+    },
     deprecate: (f) => f,
     debuglog: () => () => {},
     inherits: (child, parent) => {
+      hooks.checkFunction(child, "ctor");
+      hooks.checkFunction(parent, "superCtor");
+      if (parent.prototype === undefined) throw hooks.invalidType("superCtor.prototype", "of type object", parent.prototype);
+      Object.defineProperty(child, "super_", { value: parent, writable: true, configurable: true });
       Object.setPrototypeOf(child.prototype, parent.prototype);
     },
+    get parseArgs() {
+      return small().parseArgs;
+    },
+    aborted: (signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true })),
+    getSystemErrorName: (number) => SYSTEM_ERRORS[-number],
+    debug: () => () => {},
     // Nothing here is a terminal, and such get no colours unless it is asked for.
     styleText: (style, text, options) => {
       if (options?.validateStream !== false) return `${text}`;
@@ -227,8 +260,49 @@
   const url = {
     URL,
     URLSearchParams,
-    fileURLToPath: (u) => decodeURIComponent(new URL(u).pathname),
-    pathToFileURL: (p) => new URL("file://" + hooks.path.resolve(p).split("/").map(encodeURIComponent).join("/")),
+    fileURLToPath: (given) => {
+      if (typeof given !== "string" && !(given instanceof URL)) throw hooks.invalidType("path", "of type string or an instance of URL", given);
+      const { protocol, hostname, pathname } = new URL(given);
+      if (protocol !== "file:") throw hooks.codedError(TypeError, "ERR_INVALID_URL_SCHEME", "The URL must be of scheme file");
+      if (hostname !== "") throw hooks.codedError(TypeError, "ERR_INVALID_FILE_URL_HOST", 'File URL host must be "localhost" or empty on linux');
+      if (/%2f/i.test(pathname)) throw hooks.codedError(TypeError, "ERR_INVALID_FILE_URL_PATH", "File URL path must not include encoded / characters");
+      return decodeURIComponent(pathname);
+    },
+    pathToFileURL: (path) => {
+      const full = hooks.path.resolve(hooks.checkString(path, "path")) + (path.endsWith("/") && path.length > 1 ? "/" : "");
+      return new URL(`file://${full.replace(/[%\\\n\r\t?#]/g, encodeURIComponent)}`);
+    },
+    domainToASCII: (name) => native.domainTo(`${name}`, true),
+    domainToUnicode: (name) => native.domainTo(`${name}`, false),
+    urlToHttpOptions: ({ protocol, hostname, hash, search, pathname, href, port, username, password }) => ({
+      ...{ protocol, hostname: hostname.replace(/^\[|\]$/g, ""), hash, search, pathname, path: `${pathname}${search}`, href },
+      ...(port === "" ? {} : { port: Number(port) }),
+      ...(username || password ? { auth: `${decodeURIComponent(username)}:${decodeURIComponent(password)}` } : {}),
+    }),
+  };
+  // Modules and functions whose file is read when they are used.
+  const waiting = (file, slot) => {
+    if (hooks[slot] === undefined) native.load(`hatchway:${file}`);
+    return hooks[slot];
+  };
+  const wait = (object, names, get) => {
+    for (const name of names)
+      Object.defineProperty(object, name, {
+        get: () => get(name),
+        set: (value) => Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true }),
+        enumerable: true,
+        configurable: true,
+      });
+  };
+  const stream_ = () => waiting("stream", "stream");
+  wait(url, ["Url", "parse", "format", "resolve", "resolveObject"], (name) => waiting("legacy_url", "legacyUrl")[name]);
+  wait(hooks.path, ["win32"], () => waiting("windows_paths", "windowsPath"));
+  const FILE_STREAMS = ["ReadStream", "WriteStream", "createReadStream", "createWriteStream"];
+  wait(hooks.fs, FILE_STREAMS, (name) => (stream_(), waiting("file_streams", "fileStreams")[name]));
+  hooks.fs.promises.open = async (path, flags, mode) => {
+    stream_();
+    const { FileHandle } = waiting("file_streams", "fileStreams");
+    return new FileHandle(hooks.fs.openSync(path, flags, mode));
   };
   const timers = { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate };
   const nodeCrypto = {
@@ -237,12 +311,31 @@
     subtle: crypto.subtle,
     randomUUID: crypto.randomUUID,
     getRandomValues: crypto.getRandomValues,
-    randomBytes: (n) => {
-      const b = Buffer.alloc(n);
-      native.random(b);
-      return b;
+    randomBytes: (size, callback) => {
+      if (typeof size !== "number") throw hooks.invalidType("size", "of type number", size);
+      if (!(size >= 0 && size <= 2 ** 31 - 1)) throw hooks.outOfRange("size", ">= 0 && <= 2147483647", size);
+      if (callback !== undefined) hooks.checkFunction(callback, "callback");
+      const made = Buffer.alloc(size);
+      native.random(made);
+      if (!callback) return made;
+      setImmediate(callback, null, made);
     },
+    randomFillSync: (target, offset = 0, size) => {
+      const bytes = hooks.viewBytes(target);
+      native.random(bytes.subarray(offset, size === undefined ? undefined : offset + size));
+      return target;
+    },
+    randomFill: (target, ...rest) => {
+      const callback = hooks.checkFunction(rest.pop(), "callback");
+      setImmediate(callback, null, nodeCrypto.randomFillSync(target, ...rest));
+    },
+    getCiphers: () => [],
+    getCurves: () => [],
+    constants: {},
     timingSafeEqual: (a, b) => {
+      for (const [name, value] of [["buf1", a], ["buf2", b]])
+        if (!(value instanceof ArrayBuffer) && !ArrayBuffer.isView(value))
+          throw hooks.invalidType(name, "an instance of ArrayBuffer, Buffer, TypedArray, or DataView", value);
       const [left, right] = [hooks.viewBytes(a), hooks.viewBytes(b)];
       if (left.length !== right.length)
         throw Object.assign(new RangeError("Input buffers must have the same byte length"), {
@@ -250,13 +343,43 @@
         });
       return left.reduce((differing, byte, i) => differing | (byte ^ right[i]), 0) === 0;
     },
-    randomInt: (low, high) => {
-      if (high === undefined) [low, high] = [0, low];
+    randomInt: (low, high, callback) => {
+      if (high === undefined || typeof high === "function") [low, high, callback] = [0, low, high];
+      if (!Number.isSafeInteger(low)) throw hooks.invalidType("min", "a safe integer", low);
+      if (!Number.isSafeInteger(high)) throw hooks.invalidType("max", "a safe integer", high);
+      if (high <= low) throw hooks.outOfRange("max", `greater than the value of "min" (${low})`, high);
+      if (callback) return void setImmediate(callback, null, nodeCrypto.randomInt(low, high));
       const b = new Uint32Array(2);
       native.random(new Uint8Array(b.buffer));
       return low + Number(((BigInt(b[0]) << 32n) | BigInt(b[1])) % BigInt(high - low));
     },
   };
+
+  wait(nodeCrypto, ["pbkdf2", "pbkdf2Sync", "scrypt", "scryptSync", "hkdf", "hkdfSync"], (name) => waiting("keys", "keys")[name]);
+  const bufferModule = {
+    ...{ Buffer, SlowBuffer: Buffer, atob, btoa, kMaxLength: 2 ** 32, kStringMaxLength: 2 ** 29 - 24, INSPECT_MAX_BYTES: 50 },
+    constants: { MAX_LENGTH: 2 ** 32, MAX_STRING_LENGTH: 2 ** 29 - 24 },
+    isUtf8: (bytes) => {
+      try {
+        native.decode(hooks.viewBytes(bytes), true);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    isAscii: (bytes) => hooks.viewBytes(bytes).every((byte) => byte < 128),
+    transcode: (source, from, to) => Buffer.from(Buffer.from(source).toString(from), to),
+  };
+  const BODIES = ["Blob", "File", "FormData", "Headers", "Request", "Response"];
+  const STREAMS = [
+    ...["ReadableStream", "ReadableStreamDefaultReader", "ReadableStreamDefaultController", "WritableStream", "WritableStreamDefaultWriter"],
+    ...["WritableStreamDefaultController", "TransformStream", "CountQueuingStrategy", "ByteLengthQueuingStrategy", "TextEncoderStream"],
+    ...["TextDecoderStream", "CompressionStream", "DecompressionStream"],
+  ];
+  hooks.defineWaiting("web_bodies", BODIES);
+  hooks.defineWaiting("small_modules", ["MessageChannel", "MessagePort"]);
+  hooks.defineWaiting("web_streams", STREAMS);
+  wait(bufferModule, ["Blob", "File"], (name) => globalThis[name]);
 
   hooks.define("process", process);
   hooks.builtins = {
@@ -277,11 +400,20 @@
       ...{ setTimeout: sleep, setImmediate: soon, setInterval: ticks },
       scheduler: { wait: (ms, options) => sleep(ms, undefined, options), yield: () => soon() },
     },
-    buffer: { Buffer },
+    buffer: bufferModule,
     crypto: nodeCrypto,
     perf_hooks: { performance },
     querystring: hooks.querystring,
     string_decoder: { StringDecoder: hooks.StringDecoder },
     console,
   };
+  const SMALL = ["async_hooks", "diagnostics_channel", "http", "https", "http2", "net", "tls", "dns", "dns/promises", "worker_threads", "v8", "vm", "tty"];
+  wait(hooks.builtins, SMALL, (name) => small()[name]);
+  wait(hooks.builtins, ["stream"], () => stream_().stream);
+  wait(hooks.builtins, ["stream/promises", "stream/consumers"], (name) => stream_()[name.slice(7)]);
+  wait(hooks.builtins, ["stream/web"], () => (globalThis.ReadableStream, hooks.webStreams));
+  wait(hooks.builtins, ["zlib"], () => (stream_(), waiting("zlib", "zlib")));
+  wait(hooks.builtins, ["path/win32"], () => hooks.path.win32);
+  hooks.builtins.constants = { ...hooks.fs.constants };
+  hooks.builtins.sys = util;
 });

@@ -1,11 +1,7 @@
 // path.js: the module `path`, POSIX only.
 (function (native, hooks) {
   const check = (path) => {
-    if (typeof path !== "string")
-      throw Object.assign(new TypeError(`The "path" argument must be of type string. Received ${hooks.inspect(path)}`), {
-        code: "ERR_INVALID_ARG_TYPE",
-      });
-    return path;
+    return hooks.checkString(path, "path");
   };
 
   const normalize = (path) => {
@@ -30,13 +26,16 @@
   };
 
   const basename = (path, suffix) => {
-    const base = check(path).replace(/\/+$/, "").split("/").at(-1);
+    if (suffix !== undefined) hooks.checkString(suffix, "suffix");
+    if (check(path) === suffix) return "";
+    const base = path.replace(/\/+$/, "").split("/").at(-1);
     return suffix && base.endsWith(suffix) && base !== suffix ? base.slice(0, -suffix.length) : base;
   };
 
   const dirname = (path) => {
     const trimmed = check(path).replace(/(?<=.)\/+$/, "");
     const at = trimmed.lastIndexOf("/");
+    if (at === 1 && trimmed.startsWith("//")) return "//";
     return at < 0 ? "." : at === 0 ? "/" : trimmed.slice(0, at).replace(/(?<=.)\/+$/, "");
   };
 
