@@ -175,6 +175,16 @@ class RunnerSession(CommandLife):
     async def _perform(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
         """A file operation, as `gateway.runners.beneath.answer` has them."""
 
+    async def make_directory(self, path: str) -> None:
+        await self._change("mkdir", path)
+
+    async def move(self, path: str, target: str) -> None:
+        check_path(target)
+        await self._change("move", path, target=target)
+
+    async def delete(self, path: str, *, recursive: bool) -> None:
+        await self._change("delete", path, recursive=recursive)
+
     async def list_entries(self, path: str, *, recursive: bool) -> list[wire.FileEntry]:
         return msgspec.json.decode(await self._do("list", path, recursive=recursive), type=list[wire.FileEntry])
 

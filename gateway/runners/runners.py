@@ -18,7 +18,7 @@ from gateway.runners import wire
 from gateway.runners.artifacts import Permitted, everything
 from gateway.runners.command_life import Finish
 from gateway.runners.command_output import OnOutput
-from gateway.runners.errors import in_use, invalid, stale, unsupported
+from gateway.runners.errors import busy, in_use, invalid, shown, stale, unsupported
 from gateway.runners.pool import Pool
 from gateway.runners.runner_session import RunnerSession
 
@@ -187,6 +187,37 @@ class Runners:
 
     async def write_file(self, tenant: str, thread_id: str, request: wire.WriteFile) -> None:
         await (await self._session(tenant, thread_id)).write_file(request)
+
+    async def list_entries(self, tenant: str, thread_id: str, path: str, *, recursive: bool) -> Sequence[wire.FileEntry]:
+        return await (await self._session(tenant, thread_id)).list_entries(path, recursive=recursive)
+
+    async def make_directory(self, tenant: str, thread_id: str, path: str) -> None:
+        await (await self._session(tenant, thread_id)).make_directory(path)
+
+    async def move_file(self, tenant: str, thread_id: str, path: str, target: str) -> None:
+        await (await self._session(tenant, thread_id)).move(path, target)
+
+    async def delete_file(self, tenant: str, thread_id: str, path: str, *, recursive: bool) -> None:
+        await (await self._session(tenant, thread_id)).delete(path, recursive=recursive)
+
+    async def restore(self, tenant: str, thread_id: str, snapshot_id: str) -> SessionInfo:
+        """Make the workspace what it was when a snapshot of this tenant was taken at this provider."""
+        await (await self._session(tenant, thread_id)).restore(snapshot_id)
+        return await self.session(tenant, thread_id)
+
+    async def fork(self, tenant: str, thread_id: str, new_thread_id: str) -> SessionInfo:
+        """Another thread at the same destination, whose session begins with a copy of this one's files."""
+        binding = (await self.pool.lease(tenant, thread_id)).binding
+        if new_thread_id in await self.pool.leases(tenant):
+            raise busy(f"thread {shown(new_thread_id)} exists already")
+        source = await self._session(tenant, thread_id)
+        await self.pool.bind(tenant, new_thread_id, binding)
+        try:
+            await (await self._session(tenant, new_thread_id)).copy_from(source)
+        except BaseException:
+            await self.pool.delete(tenant, new_thread_id)
+            raise
+        return await self.session(tenant, new_thread_id)
 
     async def export(
         self, tenant: str, thread_id: str, request: wire.ArtifactRequest, permitted: Permitted = everything

@@ -44,6 +44,28 @@ class FileQuery(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[str, Meta(max_length=4096)] = ""
 
 
+class EntriesQuery(msgspec.Struct, frozen=True, kw_only=True):
+    path: Annotated[str, Meta(max_length=4096)] = "."
+    recursive: bool = False
+
+
+class Folder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(min_length=1, max_length=4096)]
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(min_length=1, max_length=4096)]
+    target: Annotated[str, Meta(min_length=1, max_length=4096)]
+
+
+class Restore(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    snapshot_id: Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class Fork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    thread_id: Annotated[str, Meta(min_length=1, max_length=120)]
+
+
 class CommandCancelled(msgspec.Struct, frozen=True):
     """False: there was nothing to cancel."""
 
@@ -51,7 +73,7 @@ class CommandCancelled(msgspec.Struct, frozen=True):
 
 
 def operations(service: Service) -> list[Operation]:
-    return [*_threads(service), *_commands(service), *_files(service)]
+    return [*_threads(service), *_commands(service), *_files(service), *_trees(service)]
 
 
 def _threads(service: Service) -> list[Operation]:
@@ -65,6 +87,15 @@ def _threads(service: Service) -> list[Operation]:
         if taken is None:
             raise unsupported("runner snapshots are not supported by this provider")
         return taken
+
+    async def restore(call: Call) -> SessionInfo:
+        await Governor(service).require_path(call.principal, call.path["thread_id"], "fs.write", ".", bytes=0)
+        return await service.runners.restore(*_thread(call), call.body.snapshot_id)
+
+    async def fork(call: Call) -> SessionInfo:
+        await service.runners.session(*_thread(call))
+        (await Governor(service).gate(call.principal, call.path["thread_id"]))[0].require("snapshot.take", {"bytes": 0})
+        return await service.runners.fork(*_thread(call), call.body.thread_id)
 
     row = partial(Operation, tag=_TAG)
     change = partial(row, audience="operator", finishes=True)
@@ -86,6 +117,12 @@ def _threads(service: Service) -> list[Operation]:
             lambda call: service.runners.delete(*_thread(call)), name="delete_runner_session", finishes=True),
         row("POST", _THREAD + "/snapshot", "Take a snapshot of a session", snapshot_runner_session, answer=wire.SnapshotRef,
             finishes=True, statuses=_BUSY),
+        life("POST", _THREAD + "/restore", "Make a session's files what they were in a snapshot", _address(restore),
+             name="restore_runner_session", body=Restore),
+        life("POST", _THREAD + "/fork", "Begin another thread with a copy of a session's files", _address(fork),
+             name="fork_runner_session", body=Fork, status=201),
+        life("POST", _THREAD + "/stop", "Stop a session; its next use finds it again",
+             _address(lambda call: service.runners.stop(*_thread(call))), name="stop_runner_session"),
         *_ports(service),
         life("POST", _THREAD + "/pause", "Pause a session", _address(lambda call: service.runners.pause(*_thread(call))),
              name="pause_runner_session"),
@@ -203,6 +240,40 @@ def _files(service: Service) -> list[Operation]:
         row("POST", _THREAD + "/artifacts", "Keep a file, or a folder as tar", export_artifact, body=wire.ArtifactRequest,
             answer=wire.Artifact, finishes=True, statuses=_BUSY),
         row("GET", _THREAD + "/artifacts/{artifact_id}", "An artifact's bytes", get_artifact, answer=bytes),
+    ]  # fmt: skip
+
+
+def _trees(service: Service) -> list[Operation]:
+    async def list_runner_files(call: Call) -> list[wire.FileEntry]:
+        tenant, thread_id = _thread(call)
+        path, recursive = call.query.path or ".", call.query.recursive
+        gate, seen = await Governor(service).require_path(call.principal, thread_id, "fs.read", path)
+        listed = await service.runners.list_entries(tenant, thread_id, path, recursive=recursive)
+        return [one for one in listed if gate.permits("fs.read", {"path": posixpath.normpath(f"{seen}/{one.path}")})]
+
+    async def make_runner_directory(call: Call) -> None:
+        await Governor(service).require_path(call.principal, call.path["thread_id"], "fs.write", call.body.path, bytes=0)
+        await service.runners.make_directory(*_thread(call), call.body.path)
+
+    async def move_runner_file(call: Call) -> None:
+        governor, thread_id = Governor(service), call.path["thread_id"]
+        await governor.require_path(call.principal, thread_id, "fs.read", call.body.path)
+        for path in (call.body.path, call.body.target):
+            await governor.require_path(call.principal, thread_id, "fs.write", path, bytes=0)
+        await service.runners.move_file(*_thread(call), call.body.path, call.body.target)
+
+    async def delete_runner_file(call: Call) -> None:
+        path = call.query.path
+        await Governor(service).require_path(call.principal, call.path["thread_id"], "fs.write", path, bytes=0)
+        await service.runners.delete_file(*_thread(call), path, recursive=call.query.recursive)
+
+    row = partial(Operation, tag=_TAG)
+    return [
+        row("GET", _THREAD + "/entries", "List a folder: kinds, sizes, modes, times", list_runner_files, query=EntriesQuery,
+            answer=list[wire.FileEntry]),
+        row("DELETE", _THREAD + "/entries", "Delete a file or folder", delete_runner_file, query=EntriesQuery, finishes=True),
+        row("POST", _THREAD + "/directories", "Make a folder", make_runner_directory, body=Folder, finishes=True),
+        row("POST", _THREAD + "/move", "Move a file or folder", move_runner_file, body=Move, finishes=True),
     ]  # fmt: skip
 
 

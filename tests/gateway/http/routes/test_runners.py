@@ -236,6 +236,35 @@ def test_life_of_a_session_has_its_verbs(tmp_path: Path) -> None:
     live_in(tmp_path, test)
 
 
+@pytest.mark.parametrize("provider", PLACES)
+def test_folders_are_listed_made_moved_deleted_and_sessions_stopped_restored_forked(provider: str, tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.bind(provider)
+        assert (await house.ask("POST", ONE + "/directories", {"path": "a/b"})).status == 204
+        await house.sh("echo one > a/f; chmod 755 a/f; ln -s f a/l")
+        assert (await house.ask("POST", ONE + "/move", {"path": "a/f", "target": "c/g"})).status == 204
+        listed = (await house.ask("GET", ONE + "/entries?path=.&recursive=true")).json
+        assert sorted((one["path"], one["kind"]) for one in listed) == [
+            ("a", "directory"), ("a/b", "directory"), ("a/l", "link"), ("c", "directory"), ("c/g", "file"),
+        ]  # fmt: skip
+        assert {one["path"]: one["mode"] & 0o777 for one in listed}["c/g"] == 0o755
+        taken = (await house.ask("POST", ONE + "/snapshot")).json["snapshot_id"]
+        assert (await house.ask("DELETE", ONE + "/entries?path=a")).code == "PATH_NOT_A_FILE"
+        assert (await house.ask("DELETE", ONE + "/entries?path=a&recursive=true")).status == 204
+        assert (await house.ask("POST", ONE + "/stop")).json["status"] == "stopped"
+        assert [one["path"] for one in (await house.ask("GET", ONE + "/entries")).json] == ["c"]
+        assert (await house.ask("POST", ONE + "/fork", {"thread_id": "t2"})).status == 201
+        assert (await house.ask("POST", ONE + "/fork", {"thread_id": "t2"})).code == "RUNNER_BUSY"
+        assert (await house.ask("POST", ONE + "/restore", {"snapshot_id": taken})).status == 200
+        assert [one["path"] for one in (await house.ask("GET", ONE + "/entries")).json] == ["a", "c"]
+        other = "/v1/runners/threads/t2/entries"
+        assert [one["path"] for one in (await house.ask("GET", other)).json] == ["c"]
+        assert (await house.ask("GET", other, tenant="globex")).code == "RUNNER_NOT_FOUND"
+        assert (await house.ask("GET", ONE + "/entries?path=/etc")).code == "PATH_OUTSIDE_WORKSPACE"
+
+    live_in(tmp_path, test)
+
+
 def test_a_snapshot_of_the_sandbox_is_answered(tmp_path: Path) -> None:
     async def test(house: House) -> None:
         await house.bind("wasm")
