@@ -80,7 +80,7 @@
     enumerable: false,
   });
   const captured = (target, above) => {
-    capture(target, above);
+    capture(target, above ?? captured);
     const own = Object.getOwnPropertyDescriptor(target, "stack");
     Object.defineProperty(target, "stack", { ...own, value: withHead(target, own.value) });
   };
