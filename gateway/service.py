@@ -259,7 +259,9 @@ class Service:
     ) -> None:
         """Offer the capabilities, put the default policy in force, recover from a crash, and begin maintenance."""
         files = SessionFiles(self.files)
-        self._servers = await equip(self.catalogue, equipment or Equipment(), self.egress, self.vault, files, functions)
+        self._servers = await equip(
+            self.catalogue, equipment or Equipment(), self.egress, self.vault, files, self.clock.now_ms, functions
+        )
         await self.default.find(self._servers)
         await self.runners.recover()
         await self.maintenance.start()

@@ -72,12 +72,14 @@ class _Firing:
         return self._worker
 
     def _fire(self) -> Coroutine[Any, Any, Fired]:
+        from gateway.clock import now_ms
         from gateway.hooks.events import HookEvent
         from gateway.hooks.firing import fire
         from gateway.hooks.payloads import Occasion
 
         data = {"tool_name": "db.query", "tool_call_id": "c1", "arguments": {"table": "orders", "rows": 10}}
-        return fire(Occasion(event=HookEvent.PRE_TOOL_USE, session_id="bench", data=data), self._hooks, self._executors.run)
+        occasion = Occasion(event=HookEvent.PRE_TOOL_USE, session_id="bench", data=data)
+        return fire(occasion, self._hooks, self._executors.run, clock_ms=now_ms)
 
     def once(self) -> float:
         """What one firing takes, in milliseconds."""

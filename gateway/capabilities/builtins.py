@@ -20,7 +20,7 @@ import msgspec
 from gateway.capabilities.endpoints import WebClient, decode_json
 from gateway.capabilities.session_files import SessionFiles
 from gateway.capabilities.sources import Caller, Function, Offer, Source
-from gateway.clock import now_ms, stamp
+from gateway.clock import stamp
 from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolError
 from sandbox.wire import SideEffect
 
@@ -38,7 +38,7 @@ class BuiltinSource(Source):
         tools: Callable[[], Sequence[Capability]],
         files: SessionFiles,
         client: WebClient,
-        clock_ms: Callable[[], int] = now_ms,
+        clock_ms: Callable[[], int],
     ) -> None:
         self._tools, self._files, self._client, self._clock_ms = tools, files, client, clock_ms
         self._offers = [

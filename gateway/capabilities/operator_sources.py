@@ -66,12 +66,13 @@ async def equip(
     egress: Egress,
     vault: Vault,
     files: SessionFiles,
+    clock_ms: Callable[[], int],
     functions: Sequence[tuple[Any, Callable[..., Any]]] = (),
 ) -> list[ServerSource]:
     """Offer built-ins, functions, endpoints and servers. Servers connect in the background."""
     secrets = PolicedSecrets(vault)
     client = WebClient(egress, decide_for, secrets)
-    await catalogue.add("builtins", BuiltinSource(catalogue.tools, files, client))
+    await catalogue.add("builtins", BuiltinSource(catalogue.tools, files, client, clock_ms))
     if functions:
         await catalogue.add("functions", FunctionSource(functions))
     try:

@@ -23,7 +23,7 @@ class SessionFileSystem:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.files = Files(store)
+        self.files = Files(store, now_ms)
 
     async def ready(self, session_id: str) -> Files:
         at = now_ms()

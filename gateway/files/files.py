@@ -18,7 +18,6 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
-from gateway.clock import now_ms
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge, missing
 from gateway.files import tar
 from gateway.files.overlay import Layers
@@ -63,7 +62,7 @@ _BASE64_STEP: Final = 3 << 14
 
 
 class Files:
-    def __init__(self, store: Store, clock_ms: Callable[[], int] = now_ms) -> None:
+    def __init__(self, store: Store, clock_ms: Callable[[], int]) -> None:
         self._store = store
         self._clock_ms = clock_ms
 

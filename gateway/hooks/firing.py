@@ -16,7 +16,6 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from gateway.clock import now_ms
 from gateway.hooks.events import AFTER_EVENTS, BLOCKABLE_EVENTS, LIFECYCLE_EVENTS, HookEvent
 from gateway.hooks.matchers import Match, is_muted, match
 from gateway.hooks.merging import BadPatch, apply_patch, withhold
@@ -101,7 +100,7 @@ async def fire(
     recheck: Recheck | None = None,
     *,
     muted: tuple[str, ...] = (),
-    clock_ms: Callable[[], int] = now_ms,
+    clock_ms: Callable[[], int],
 ) -> Fired:
     """Match, run, judge and merge every hook of the event, until one blocks."""
     event, fired = occasion.event, Fired(event=occasion.event, data=occasion.data)

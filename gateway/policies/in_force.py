@@ -21,7 +21,6 @@ from typing import Any
 import msgspec
 
 from gateway.audit.buffer import AuditBuffer
-from gateway.clock import now_ms
 from gateway.errors import Conflict, Forbidden, Unprocessable, missing
 from gateway.policies.compiler import FOLDER, Compiled, Compiler, Finding, RefusedPolicy, decode_file, policy_of
 from gateway.policies.decision_log import Decided, Decisions, Difference, newest
@@ -86,8 +85,8 @@ class Policies:
         *,
         audit: AuditBuffer,
         compiler: Compiler,
+        clock_ms: Callable[[], int],
         base: OperatorBase | None = None,
-        clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._store = store
         self.compiler = compiler

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from gateway.clock import now_ms
+from gateway.clock import SteadyClock
 from gateway.errors import Forbidden, GatewayError, Unavailable
 from gateway.hooks.events import HookEvent
 from gateway.hooks.hook_store import HookStore
@@ -53,6 +53,8 @@ class Service(Protocol):
     @property
     def store(self) -> Store: ...
     @property
+    def clock(self) -> SteadyClock: ...
+    @property
     def workers(self) -> Workers: ...
     @property
     def sessions(self) -> Sessions: ...
@@ -70,7 +72,8 @@ class Governor:
 
     async def gate(self, principal: Principal, thread_id: str) -> tuple[Gate, Session]:
         """The policy in force, as it meets a thread; and the thread as policies and hooks see it."""
-        tenant, policies, now = await self._service.sessions.tenant(principal.tenant), self._service.policies, now_ms()
+        tenant = await self._service.sessions.tenant(principal.tenant)
+        policies, now = self._service.policies, self._service.clock.now_ms()
         digest = (await policies.active(tenant.id)).digest
         thread = Session(
             id=thread_id, tenant=tenant.id, user=principal.user, language=Language.SHELL, policy=digest,
@@ -154,7 +157,8 @@ class _Turn:
         self._is_ended = False
 
     def note(self, kind: str, subject: str, **data: Any) -> None:
-        self._audit.append(AppendAudit(at=now_ms(), kind=kind, actor=self._principal.name, subject=subject, data=data))
+        now = self._service.clock.now_ms()
+        self._audit.append(AppendAudit(at=now, kind=kind, actor=self._principal.name, subject=subject, data=data))
 
     def _describe(self, decision: Decision) -> dict[str, Any]:
         return {"event": "run", "verdict": decision.verdict, "rule": decision.rule, "policy": self._gate.policy.digest}

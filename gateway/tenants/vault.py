@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from gateway.clock import now_ms
 from gateway.errors import BadRequest, Conflict, Internal, PreconditionFailed, TooLarge, missing
 from gateway.records import SecretInfo
 from gateway.stores.changes import ABSENT, AppendAudit, Change, DeleteSecret, PutKey, PutSecret, digest_of
@@ -115,7 +114,7 @@ def _parse_keys(text: str) -> Keys:
 
 
 class Vault:
-    def __init__(self, store: Store, master: Keys | MasterKey, clock_ms: Callable[[], int] = now_ms) -> None:
+    def __init__(self, store: Store, master: Keys | MasterKey, clock_ms: Callable[[], int]) -> None:
         self._store = store
         self._master: MasterKey = LocalMasterKey(master) if isinstance(master, Keys) else master
         self._clock_ms = clock_ms

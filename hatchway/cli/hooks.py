@@ -173,6 +173,7 @@ class _WatchedExecutors:
 async def _fire(
     options: argparse.Namespace, specs: tuple[UserHookSpec, ...], occasion: Occasion, files: FileChanges
 ) -> tuple[Fired, dict[str, _Seen]]:
+    from gateway.clock import now_ms
     from gateway.hooks.executors.programs import WorkerForks
     from gateway.hooks.firing import fire
 
@@ -185,7 +186,7 @@ async def _fire(
     try:
         await worker.open(Opening(session_id=_SESSION_ID, language=Language.SHELL, limits=DEFAULT_LIMITS))
         await worker.apply(_SESSION_ID, files)
-        return await fire(occasion, specs, watched.run, muted=tuple(options.mute)), watched.seen
+        return await fire(occasion, specs, watched.run, muted=tuple(options.mute), clock_ms=now_ms), watched.seen
     finally:
         await worker.aclose()
 

@@ -119,6 +119,7 @@ async def _create_token(options: argparse.Namespace) -> int:
 
 
 async def _rotate(options: argparse.Namespace) -> int:
+    from gateway.clock import now_ms
     from gateway.tenants.vault import Vault, choose_master, find_keys
     from sandbox.encoding.sealing import rotate_local_keys
 
@@ -127,7 +128,7 @@ async def _rotate(options: argparse.Namespace) -> int:
     async with open_tenants(place, options.tenant, own=options.new_master) as (store, tenants):
         keys = await find_keys(folder / "keys", store)
         keys = rotate_local_keys(folder / "keys") if options.new_master else keys
-        vault = Vault(store, choose_master(keys, os.environ))
+        vault = Vault(store, choose_master(keys, os.environ), now_ms)
         for name in tenants:
             count = await vault.rotate(name, by=by)
             wrapped = await vault.rewrap(name, by=by)

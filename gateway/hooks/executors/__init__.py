@@ -20,9 +20,10 @@ from sandbox.workers.interface import FileChanges
 
 
 class Executors(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything hooks of one tenant are run with. `connecting` gives the policy's word on where webhooks may go."""
+    """Everything hooks of one tenant are run with. Without `run_aside` programs are refused in the contract's words; `connecting`
+    gives the policy's word on where webhooks may go."""
 
-    run_aside: RunAside
+    run_aside: RunAside | None
     load_program: LoadProgram
     egress: Egress
     find_key: FindKey

@@ -56,11 +56,13 @@ async def run_program(
     spec: UserHookSpec,
     session_id: str,
     letter: Letter,
-    run: RunAside,
+    run: RunAside | None,
     load: LoadProgram,
     changes: tuple[FileChanges, ...],
 ) -> Ran:
     kind = spec.executor.type
+    if run is None:
+        return Ran(Error(f"{kind} hook executor has no dispatcher; runtime did not wire it"))
     program = spec.executor.command if spec.executor.command is not None else await _load(spec, load)
     if isinstance(program, Error):
         return Ran(program)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gateway.children import Overrun
+from gateway.clock import now_ms
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge
 from gateway.files.contract_filesystem import InMemorySessionFileSystemFactory
 from gateway.files.files import Files, normalize
@@ -27,7 +28,7 @@ def with_files(scenario: Callable[[Files, MemoryStore], Awaitable[None]], limits
     async def main() -> None:
         store = MemoryStore(limits)
         await store.write(T1, [PutTenant(tenant(T1)), put_session(S1)])
-        await scenario(Files(store), store)
+        await scenario(Files(store, now_ms), store)
 
     asyncio.run(main())
 

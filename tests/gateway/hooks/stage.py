@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from gateway.clock import now_ms
 from gateway.egress import Egress
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
@@ -110,7 +111,7 @@ class Stage:
         raw = [{"event": event, **hook} for hook in hooks if isinstance(hook, dict)]
         specs = check_specs(raw) if raw else tuple(hook for hook in hooks if isinstance(hook, UserHookSpec))
         occasion = Occasion(event=HookEvent(event), session_id="s1", data=DATA[event] if data is None else data, **ids)
-        return self.runner.run(fire(occasion, specs, (executors or self.executors).run, recheck, muted=muted))
+        return self.runner.run(fire(occasion, specs, (executors or self.executors).run, recheck, muted=muted, clock_ms=now_ms))
 
     def close(self) -> None:
         self.runner.run(self.worker.aclose())

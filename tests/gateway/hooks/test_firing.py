@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gateway.clock import now_ms
 from gateway.hooks.events import HookEvent
 from tests.gateway.hooks.stage import DATA, Stage, answer, bash
 
@@ -192,7 +193,10 @@ def test_many_firings_at_once_do_not_mix(stage: Stage) -> None:
 
     async def all_of_them() -> list[str | None]:
         occasions = [Occasion(event=HookEvent.PRE_TOOL_USE, session_id="s1", data={"tool_name": f"t{n}"}) for n in range(40)]
-        return [one.blocked for one in await asyncio.gather(*(fire(one, specs, stage.executors.run) for one in occasions))]
+        return [
+            one.blocked
+            for one in await asyncio.gather(*(fire(one, specs, stage.executors.run, clock_ms=now_ms) for one in occasions))
+        ]
 
     assert stage.runner.run(all_of_them()) == [f"t{n}" for n in range(40)]
 
@@ -207,9 +211,9 @@ def test_a_slow_hook_does_not_keep_a_quick_one_waiting(stage: Stage) -> None:
     occasion = Occasion(event=HookEvent.PRE_TOOL_USE, session_id="s1", data={})
 
     async def both() -> bool:
-        waiting = asyncio.ensure_future(fire(occasion, [slow], stage.executors.run))
+        waiting = asyncio.ensure_future(fire(occasion, [slow], stage.executors.run, clock_ms=now_ms))
         await asyncio.sleep(0)
-        done = await fire(occasion, [quick], stage.executors.run)
+        done = await fire(occasion, [quick], stage.executors.run, clock_ms=now_ms)
         is_first = not waiting.done() and done.outcomes[0].effect == "continued"
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)

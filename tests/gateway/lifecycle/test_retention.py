@@ -53,7 +53,7 @@ class Kept(msgspec.Struct):
 @asynccontextmanager
 async def keeping(*rules: str, **more: Any) -> AsyncIterator[Kept]:
     async with housed(*rules, **more) as house:
-        watch, vault = Watch(), Vault(house.store, house.keys)
+        watch, vault = Watch(), Vault(house.store, house.keys, now_ms)
         registry = open_registries(house.store, house.sessions, house.runs, vault, Egress(), watch.now_ms)
         try:
             rules, listeners = Retention(idle_sessions_ms=90 * DAY_MS), Listeners()

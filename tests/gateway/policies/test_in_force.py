@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gateway.audit.buffer import KEPT_MAX, TENANT_KEPT_MAX, AuditBuffer
+from gateway.clock import now_ms
 from gateway.errors import Conflict, Forbidden, GatewayError, StoreFailed, TooMany, Unavailable, Unprocessable
 from gateway.policies.compiler import Compiler, RefusedPolicy, compile_here, policy_of
 from gateway.policies.deployments import Comparison, Deploy, Deployments, Question, Sources
@@ -106,6 +107,7 @@ def test_tm_pol_base_a_tenants_policy_must_narrow_the_operators_base() -> None:
                 nothing(),
                 audit=house.audit,
                 compiler=Compiler(),
+                clock_ms=now_ms,
                 base=OperatorBase("platform", {"platform.hatch": base.encode()}, {}),
             )
             try:

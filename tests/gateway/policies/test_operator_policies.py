@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.clock import now_ms
 from gateway.configuration import ConfigurationError
 from gateway.policies.compiler import FOLDER, Compiler, RefusedPolicy
 from gateway.policies.deployments import Comparison, Deploy, Deployments, Sources
@@ -33,6 +34,11 @@ REFUND = Capability(
 )
 
 
+def remake(house: House, policies: Policies) -> Policies:
+    """As they are after a restart."""
+    return Policies(house.store, nothing(), audit=house.audit, compiler=policies.compiler, clock_ms=now_ms, base=policies.base)
+
+
 def narrowing(rules: str, version: int = 1, header: str = "") -> str:
     return f"policy mine v {version} narrows platform{header}\n{rules}{TEST}"
 
@@ -44,7 +50,7 @@ async def governed(
     """A house whose tenants must narrow this base."""
     async with housed() as house:
         base = OperatorBase("platform", {"platform.hatch": text.encode()}, programs or {})
-        policies = Policies(house.store, nothing(), audit=house.audit, compiler=Compiler(), base=base)
+        policies = Policies(house.store, nothing(), audit=house.audit, compiler=Compiler(), clock_ms=now_ms, base=base)
         try:
             yield house, policies, Deployments(policies, lambda: tools or [])
         finally:
@@ -83,7 +89,9 @@ def test_tm_pol_base_a_policy_that_came_in_with_a_base_of_its_own_before_is_not_
                 now = {"name": "mine", "version": 1, "state": "active", "created_at": 1}
                 record = StoredPolicy(digest=main, tenant="acme", main=main, sources=sources, **now)
                 await house.store.write("acme", [PutPolicy(policy=record)])
-                later = Policies(house.store, nothing(), audit=house.audit, compiler=policies.compiler, base=policies.base)
+                later = Policies(
+                    house.store, nothing(), audit=house.audit, compiler=policies.compiler, clock_ms=now_ms, base=policies.base
+                )
                 if is_in_force:
                     assert (await later.active("acme")).name == "mine"
                 else:
@@ -110,7 +118,9 @@ def test_tm_pol_base_is_about_the_tools_of_the_deployed_catalog_whatever_catalog
                 "own.catalog.json": catalog,
             }
             deployed = await desk.deploy(OPERATOR, Deploy(sources=narrow))
-            later = Policies(house.store, nothing(), audit=house.audit, compiler=policies.compiler, base=policies.base)
+            later = Policies(
+                house.store, nothing(), audit=house.audit, compiler=policies.compiler, clock_ms=now_ms, base=policies.base
+            )
             assert (await later.active("acme")).digest == deployed.policy.digest
 
     asyncio.run(main())

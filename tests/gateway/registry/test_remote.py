@@ -156,7 +156,7 @@ def test_events_are_parsed_as_gateways_send_them_however_they_are_cut() -> None:
 
 @contextlib.asynccontextmanager
 async def registries(house: House, egress: Egress | None = None) -> AsyncIterator[tuple[Registries, Vault]]:
-    vault = Vault(house.store, house.keys)
+    vault = Vault(house.store, house.keys, now_ms)
     opened = open_registries(house.store, house.sessions, house.runs, vault, egress or Egress(), now_ms)
     try:
         yield opened, vault

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.clock import now_ms
 from gateway.configuration import Configuration
 from gateway.errors import BadRequest, GatewayError, Internal, NotFound, TooLarge
 from gateway.service import Service
@@ -32,7 +33,7 @@ def with_vault(scenario: Callable[[Vault, MemoryStore], Awaitable[None]]) -> Non
         store = MemoryStore()
         for name in ("t1", "t2"):
             await store.write(name, [PutTenant(tenant(name)), put_session(of=name)])
-        await scenario(Vault(store, KEYS), store)
+        await scenario(Vault(store, KEYS, now_ms), store)
 
     asyncio.run(main())
 
@@ -79,7 +80,7 @@ def test_tm_store_secret_a_value_is_in_no_file_listing_repr_or_error(tmp_path: P
     async def main() -> None:
         store = await SqliteStore.open(tmp_path / "store.db")
         await store.write("t1", [PutTenant(tenant("t1")), put_session()])
-        vault = Vault(store, KEYS)
+        vault = Vault(store, KEYS, now_ms)
         await vault.set("t1", "name", CANARY)
         await vault.set("t1", "name", CANARY, "s1")
         found = await vault.get("t1", "name")
@@ -146,7 +147,7 @@ def test_a_value_set_during_rotation_is_not_overwritten_with_the_old_one() -> No
     async def main() -> None:
         store = Interrupting()
         await store.write("t1", [PutTenant(tenant("t1"))])
-        store.vault = vault = Vault(store, KEYS)
+        store.vault = vault = Vault(store, KEYS, now_ms)
         await vault.set("t1", "a", "old")
         store.armed = True
         assert await vault.rotate("t1") == 1
@@ -161,12 +162,12 @@ def test_after_a_rewrap_the_old_master_key_is_not_needed_any_more() -> None:
         await vault.set("t1", "a", "1")
         both = KEYS.rotated("2", b"n" * 32)
         with pytest.raises(GatewayError):
-            await Vault(store, Keys.of(b"n" * 32, "2")).get("t1", "a")
-        assert await Vault(store, both).rewrap("t1") == 1
-        found = await Vault(store, Keys.of(b"n" * 32, "2")).get("t1", "a")
+            await Vault(store, Keys.of(b"n" * 32, "2"), now_ms).get("t1", "a")
+        assert await Vault(store, both, now_ms).rewrap("t1") == 1
+        found = await Vault(store, Keys.of(b"n" * 32, "2"), now_ms).get("t1", "a")
         assert found is not None and found.reveal() == "1"
         with pytest.raises(GatewayError):
-            await Vault(store, KEYS).get("t1", "a")
+            await Vault(store, KEYS, now_ms).get("t1", "a")
 
     with_vault(scenario)
 
@@ -195,9 +196,9 @@ def test_a_key_service_sees_data_keys_and_no_secret() -> None:
     async def main() -> None:
         store, service = MemoryStore(), Service()
         await store.write("t1", [PutTenant(tenant("t1"))])
-        vault = Vault(store, service)
+        vault = Vault(store, service, now_ms)
         await vault.set("t1", "a", CANARY)
-        found = await Vault(store, Service()).get("t1", "a")
+        found = await Vault(store, Service(), now_ms).get("t1", "a")
         assert found is not None and found.reveal() == CANARY
         assert len(service.seen) == 1 and len(service.seen[0]) == 32
 
@@ -251,15 +252,15 @@ def test_a_master_key_of_the_environment_opens_what_the_folders_wrapped_and_wrap
     async def scenario(vault: Vault, store: MemoryStore) -> None:
         await vault.set("t1", "name", CANARY)
         environment = {MASTER_VARIABLE: (b"e" * 32).hex()}
-        moved = Vault(store, choose_master(KEYS, environment))
+        moved = Vault(store, choose_master(KEYS, environment), now_ms)
         found = await moved.get("t1", "name")
         assert found is not None and found.reveal() == CANARY
         await moved.rewrap("t1")
-        alone = Vault(store, choose_master(Keys.of(b"x" * 32), environment))
+        alone = Vault(store, choose_master(Keys.of(b"x" * 32), environment), now_ms)
         found = await alone.get("t1", "name")
         assert found is not None and found.reveal() == CANARY
         with pytest.raises(Internal):
-            await Vault(store, choose_master(KEYS, {})).get("t1", "name")
+            await Vault(store, choose_master(KEYS, {}), now_ms).get("t1", "name")
 
     with_vault(scenario)
 
@@ -271,14 +272,14 @@ def test_the_command_rotates_data_keys_and_the_master_key_and_shows_no_value(
         store = await SqliteStore.open(tmp_path / "hatchway.db")
         for name in ("t1", "t2"):
             await store.write(name, [PutTenant(tenant(name)), put_session(of=name)])
-            vault = Vault(store, local_keys(tmp_path / "keys"))
+            vault = Vault(store, local_keys(tmp_path / "keys"), now_ms)
             await vault.set(name, "a", CANARY)
             await vault.set(name, "b", CANARY, "s1")
         await store.close()
 
     async def read(keys: Keys) -> list[str]:
         store = await SqliteStore.open(tmp_path / "hatchway.db")
-        found = [await Vault(store, keys).get(name, "b", "s1") for name in ("t1", "t2")]
+        found = [await Vault(store, keys, now_ms).get(name, "b", "s1") for name in ("t1", "t2")]
         assert [len(await store.keys(name)) for name in ("t1", "t2")] == [3, 2]
         audited = [(one.kind, one.actor) for one in await store.audit("t2")][2:]
         who = f"{getpass.getuser()} at the command line"

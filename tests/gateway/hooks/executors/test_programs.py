@@ -234,7 +234,11 @@ def test_tm_pol_012_a_program_that_is_not_the_one_a_policy_names_by_its_digest_n
         assert said in (stage.fire("pre_tool_use", spec).blocked or "")
 
 
-def test_no_session_is_an_error_in_plain_words(stage: Stage) -> None:
+def test_no_dispatcher_and_no_session_are_errors_in_plain_words(stage: Stage) -> None:
+    unwired = msgspec.structs.replace(stage.executors, run_aside=None)
+    for kind in ("bash", "python"):
+        fired = stage.fire("pre_tool_use", {"executor": {"type": kind, "command": "1"}}, executors=unwired)
+        assert fired.outcomes[0].reason == f"{kind} hook executor has no dispatcher; runtime did not wire it"
     payload = make_payload(Occasion(event=HookEvent.PRE_TOOL_USE, session_id="other", data={}), "user:x", {}, 0)
     assert run(stage, stage.executors, bash("true"), payload) == Error("the session 'other' is not open here")
 
