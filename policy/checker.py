@@ -5,6 +5,8 @@
 Claims and tests wait until every statement is understood: a misspelt deny must not be reported a second time as a false claim.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 
 from policy.evaluation.evaluator import Evaluator

@@ -3,6 +3,8 @@
 A test compares the page in `docs/` with this.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterable
 

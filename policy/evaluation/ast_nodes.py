@@ -1,5 +1,7 @@
 """`ast` nodes for generated statements and for the five kinds of condition, with the position that `compile` insists on."""
 
+from __future__ import annotations
+
 import ast
 from typing import Any
 

@@ -3,6 +3,8 @@
 Tests hold the compiled function to it; mutants and coverage use it because it can be asked about one condition at a time.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import cast
 

@@ -3,6 +3,8 @@
 A test's values are checked like those of a condition, so a misspelt field or value is a mistake and not a denial.
 """
 
+from __future__ import annotations
+
 from lark import Token
 
 from policy.lowering.program import TestCase

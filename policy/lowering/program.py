@@ -1,5 +1,7 @@
 """A lowered policy: the canonical form, its tests, and where each part stands in the source, which is never in that form."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 from policy.model import ir

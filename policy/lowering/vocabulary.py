@@ -4,6 +4,8 @@ A bare word is a text only where no field, set or let has that name. Equal targe
 kept per target.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple

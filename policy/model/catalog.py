@@ -6,6 +6,8 @@ Rules: every usable field is required or has a default. A tool's argument never 
 collide the argument is called `args.NAME`. What is built in cannot be redefined.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Iterable, Mapping
 from functools import lru_cache

@@ -4,6 +4,8 @@ Obligations add up: every matching rule of the winning verdict contributes its r
 every matching hook is listed in file order. Counting, asking and running happen elsewhere.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from functools import lru_cache
 

@@ -5,6 +5,8 @@ a rule about it can be told why. Bounds are those of whole numbers: `exclusiveMa
 THREAT[TM-POL-001]: schemas come from outside; they are walked with an explicit list, and everything is bounded.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from math import ceil, floor, isfinite
 from typing import Any

@@ -11,6 +11,8 @@ A kind's `shape` says how conditions are written about it, how generated code ch
 No other file spells out a kind's name where a column serves. Numbers are in the smallest unit of their kind.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple

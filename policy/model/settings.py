@@ -1,5 +1,7 @@
 """The limits, rate scopes, executors and failure choices a policy may name; the reference page is made from them."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 

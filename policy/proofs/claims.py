@@ -4,6 +4,8 @@ Each promise becomes one condition that must have no solution; a solution is sho
 function has confirmed it. What cannot be settled is reported as failed.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 

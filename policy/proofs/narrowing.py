@@ -3,6 +3,8 @@
 A capability the base's catalog does not know is refused by the base.
 """
 
+from __future__ import annotations
+
 from policy.errors import PolicyError, UnsettledClaim
 from policy.lowering.program import Program
 from policy.model import ir

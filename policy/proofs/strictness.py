@@ -9,6 +9,8 @@ A rate is one counter for each capability: what one counter of the old policy co
 one counter that is as tight, or by several whose counts together are no higher.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple
 

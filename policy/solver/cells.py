@@ -7,6 +7,8 @@ question about rules becomes arithmetic on such sets. This is exact because each
 Every cell has a concrete value, its witness.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from typing import cast

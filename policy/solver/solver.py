@@ -4,6 +4,8 @@ Three exact methods, in this order: box inclusion (all conjuncts intersect to a 
 choices, cell set by cell set, to `MAX_NODES`; then z3 (`smt.py`). Not knowing is an exception, never an answer.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

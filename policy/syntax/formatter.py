@@ -5,6 +5,8 @@ Formatting twice gives the same as formatting once: line breaks depend on tokens
 only blank lines between statements are kept (at most one). A text with syntax errors is not formatted.
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple

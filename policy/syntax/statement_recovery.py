@@ -4,6 +4,8 @@ One pass, linear in the text. A statement begins at its keyword, or at a word th
 after a brace; a scope's `scope … {` and its `}` are pieces of their own.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

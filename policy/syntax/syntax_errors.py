@@ -1,5 +1,7 @@
 """Mistakes of grammar in plain words: what stands there, what could, and what was probably meant. One finding per piece."""
 
+from __future__ import annotations
+
 import re
 
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken

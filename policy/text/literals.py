@@ -4,6 +4,8 @@ The one place where `policy` decides whether a host or a path is well formed: to
 check that failed) instead of raising.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """Source texts and places in them: pairs of character offsets. Lines and columns (1-based) are computed on demand."""
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import NamedTuple

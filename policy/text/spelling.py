@@ -1,5 +1,7 @@
 """Names that look like other names: the nearest right one for a hint, and pairs a reader could confuse. Work is bounded."""
 
+from __future__ import annotations
+
 import unicodedata
 from collections.abc import Iterable
 

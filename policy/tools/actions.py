@@ -5,6 +5,8 @@ is refused, 2 when the command could not be carried out. Results go to standard 
 to a terminal.
 """
 
+from __future__ import annotations
+
 import argparse
 import difflib
 import os

@@ -4,6 +4,8 @@ Rules: nothing in a bundle is believed, or even parsed, before its signature by 
 INVARIANT: only a policy that passed every check can be bundled.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Iterable
 

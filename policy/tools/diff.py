@@ -5,6 +5,8 @@ order of hooks. Each request shown was put to both compiled policies.
 A change loosens when the new answer is not as strict as the old one (`proofs/strictness.py`), whatever the verdicts.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 

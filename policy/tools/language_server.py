@@ -1,5 +1,7 @@
 """The language server: diagnostics as you type, hover, completion, definition, rename, formatting. Needs the extra `lsp`."""
 
+from __future__ import annotations
+
 import os
 from functools import partial
 from pathlib import Path

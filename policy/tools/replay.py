@@ -4,6 +4,8 @@ A record is one JSON object per line: `event`, `attributes`, `verdict`, and opti
 with its number; nothing is skipped in silence.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any

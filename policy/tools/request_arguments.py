@@ -3,6 +3,8 @@
 A name that does not exist is refused with the nearest one: an answer to another question misleads.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 from policy.errors import PolicyError

@@ -5,6 +5,8 @@ THREAT[TM-APPR-SHAPE]: a misspelt approval policy would otherwise be found out o
 wanted to see first.
 """
 
+from __future__ import annotations
+
 from typing import Any, Final
 
 import msgspec

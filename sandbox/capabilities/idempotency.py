@@ -4,6 +4,8 @@ A key belongs to one capability and one request; with another request, or while 
 answers are kept, not failures: a call that failed may be tried again. What is kept is bounded; the oldest are forgotten first.
 """
 
+from __future__ import annotations
+
 import threading
 import time
 from collections.abc import Callable

@@ -6,6 +6,8 @@ texts. What the encoder turns into these (a dataclass, a struct, a date) counts 
 was encoded: then it is no larger than it may be, and has no cycle.
 """
 
+from __future__ import annotations
+
 import math
 from types import NoneType
 from typing import Any, Final

@@ -9,6 +9,8 @@ monotonic. Neither takes a lock. A window is cut into slices; events in every sl
 than the cap fall into any window, and up to a slice's worth fewer may; it takes the same memory at any rate.
 """
 
+from __future__ import annotations
+
 import threading
 import time
 from collections import deque

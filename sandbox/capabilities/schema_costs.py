@@ -8,6 +8,8 @@ refused. Recursive lists and trees lead back once and pass; so does `anyOf` of a
 Only references within the schema (`#`, `#/$defs/x`, anchors) are followed; the compiler refuses all others. No recursion.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote

@@ -11,6 +11,8 @@ Rules: a schema is compiled once, when it is registered, and one that cannot be 
 look-around, no back-references); a `$ref` leads nowhere outside of its schema. `format` is not checked.
 """
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, get_type_hints

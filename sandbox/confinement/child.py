@@ -5,6 +5,8 @@ pipes. It is started when it is first needed, and again after it was killed. `as
 that may start no program. What waits is asked every ten milliseconds whether it still does (`Check`).
 """
 
+from __future__ import annotations
+
 import importlib
 import json
 import os

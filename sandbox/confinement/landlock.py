@@ -4,6 +4,8 @@ Rules: a ruleset handles every access to files; what is not granted is denied. D
 looked up twice. Nothing grants making device files.
 """
 
+from __future__ import annotations
+
 import os
 import stat
 import struct

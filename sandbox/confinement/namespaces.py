@@ -10,6 +10,8 @@ only if its path still leads to the same one. Raises OSError where the kernel do
 thread.
 """
 
+from __future__ import annotations
+
 import ctypes
 import os
 import stat

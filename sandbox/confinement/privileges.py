@@ -1,5 +1,7 @@
 """What a process gives up by prctl, rlimits and capabilities. Standard library only; raises OSError."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import resource

@@ -5,6 +5,8 @@ with `otherwise=ALLOW` a deny-list. A filter is for the kinds of machines it nam
 not have has no rule there. INVARIANT: arguments are compared by value, never by what a pointer points to.
 """
 
+from __future__ import annotations
+
 import ctypes
 import platform
 import struct

@@ -9,6 +9,8 @@ seen do not pay for. Other tags, indefinite lengths, repeated keys, depth and it
 end are always refused.
 """
 
+from __future__ import annotations
+
 import struct
 from typing import Any, Final, cast
 

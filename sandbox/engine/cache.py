@@ -8,6 +8,8 @@ keeps a cold start under a quarter of a second; a write to the file changes its 
 Files appear by rename, whole or not at all. Building something twice is waste, not harm: `building` is a lock between processes.
 """
 
+from __future__ import annotations
+
 import contextlib
 import fcntl
 import hashlib

@@ -9,6 +9,8 @@ INVARIANT: linear memory never moves (4 GiB are reserved), so its base address i
 that only grows. INVARIANT: a `GuestMemory` holds its instance, because a view of a freed store is a segfault.
 """
 
+from __future__ import annotations
+
 import ctypes
 import fcntl
 import functools

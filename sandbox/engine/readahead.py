@@ -5,6 +5,8 @@ Nothing else touches them, so the first run that was cancelled waited for the di
 Files that are not what is expected are left alone.
 """
 
+from __future__ import annotations
+
 import os
 import struct
 from pathlib import Path

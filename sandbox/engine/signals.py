@@ -9,6 +9,8 @@ THREAT[TM-ISO-CALLBACK]: every call into a guest happens inside `sheltered`. A s
 asked to end, and the handler is called afterwards, where it may raise.
 """
 
+from __future__ import annotations
+
 import contextlib
 import importlib
 import threading

@@ -9,6 +9,8 @@ A read of a source waits as a sleep does. It gives what is there, so how a progr
 run that is recorded has it all beforehand (`read_all`).
 """
 
+from __future__ import annotations
+
 import os
 import select
 import time

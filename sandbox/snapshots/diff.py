@@ -6,6 +6,8 @@ THREAT[TM-SNAP-BOMB]: no page and no file is made of a manifest's digests to com
 memory, of one guest at a time.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -8,6 +8,8 @@ form one tree, and the *receiver's* quotas rule. Nodes of the standard tree that
 be the same tree (`tree_digest`). No recursion.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

@@ -5,6 +5,8 @@ that a stored manifest names is stored; `collect` reads all manifests in the tra
 dropped. Manifests and chunks are sealed for the tenant; a chunk is used only if it has the digest it is stored under.
 """
 
+from __future__ import annotations
+
 import contextlib
 import hashlib
 import itertools

@@ -8,6 +8,8 @@ Nothing read is trusted: page numbers ascend and lie inside of the memory, memor
 nodes of their own kind.
 """
 
+from __future__ import annotations
+
 import hashlib
 import operator
 import struct

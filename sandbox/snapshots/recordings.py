@@ -8,6 +8,8 @@ changed nothing, so its recording ends with the state it started with. Replays c
 except where a changed answer ("what if") leads to a question that was never asked.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,6 +4,8 @@ A `Journal` is what went into a run. With the state the run started from, a `Rer
 it happen once more. `StoredRerun` is both as bytes.
 """
 
+from __future__ import annotations
+
 import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self

@@ -245,9 +245,9 @@ def pack(snapshot: Snapshot, base: Manifest | None = None) -> bytes:
     for name, pages in sorted(snapshot.pages.items()):
         record = snapshot.manifest.guests[name]
         masks[name] = write_blocks(pages, record.digests, snapshot.images[name], known, frames.put)
-    held = [key for key in snapshot.chunks if key not in known]
-    for key in held:
-        frames.put([snapshot.chunks[key]])
+    held = [digest for digest in snapshot.chunks if digest not in known]
+    for digest in held:
+        frames.put([snapshot.chunks[digest]])
     return encode_record(
         Pack(
             manifest=snapshot.encoded,
@@ -301,10 +301,10 @@ def unpack(
         numbers[name] = memory_pages.page_numbers(guest)
     sizes = chunks_in(manifest)
     held = split_digests(body.chunks)
-    if any(key not in sizes for key in held):
+    if any(digest not in sizes for digest in held):
         raise corrupt("the snapshot has a chunk that no file needs")
     blocks = {name: memory_pages.blocks_bytes(manifest.guests[name], body.masks[name]) for name in sorted(body.masks)}
-    data = decompress(body.data, sum(blocks.values()) + sum(sizes[key] for key in held))
+    data = decompress(body.data, sum(blocks.values()) + sum(sizes[digest] for digest in held))
     position = 0
     pages = {}
     elsewhere = find or _nowhere
@@ -312,9 +312,9 @@ def unpack(
         packed_blocks = (numbers[name], body.masks[name], found[name], data, position)
         pages[name] = memory_pages.read_blocks(manifest.guests[name], *packed_blocks, elsewhere)
         position += size
-    chunks = dict(zip(held, _split(data, position, [sizes[key] for key in held]), strict=True))
-    for key in sizes.keys() - chunks.keys():
-        chunks[key] = elsewhere(key)
+    chunks = dict(zip(held, _split(data, position, [sizes[digest] for digest in held]), strict=True))
+    for digest in sizes.keys() - chunks.keys():
+        chunks[digest] = elsewhere(digest)
     return Snapshot(manifest, body.manifest, found, pages, chunks)
 
 

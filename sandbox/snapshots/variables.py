@@ -6,6 +6,8 @@ JavaScript does not list what `let`, `const` and `class` declare, so candidates 
 session has written; a variable is one that has a value and is neither a word of the language nor what every object has.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final

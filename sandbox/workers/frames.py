@@ -9,6 +9,8 @@ strict decoder; anything else is a `FrameError`, after which the connection is n
 arrives, in order; work that takes longer starts a task.
 """
 
+from __future__ import annotations
+
 import asyncio
 import socket
 from collections.abc import Callable, Sequence

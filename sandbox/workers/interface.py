@@ -7,6 +7,8 @@ Rules: everything in a message is plain data; paths of files are absolute within
 guests). A worker holds no key, no secret, no store and no policy. Whatever a worker sends is untrusted.
 """
 
+from __future__ import annotations
+
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 

@@ -5,6 +5,8 @@ than was asked for ends the connection and the worker, never its user; everythin
 the task that waits for a request cancels it there, and waits until it has ended.
 """
 
+from __future__ import annotations
+
 import asyncio
 import functools
 import socket

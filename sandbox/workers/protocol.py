@@ -6,6 +6,8 @@ out there and follows as blobs, in the order in which it stands. Whatever is rea
 large is made of it; what does not fit is a `FrameError`.
 """
 
+from __future__ import annotations
+
 import functools
 import inspect
 import typing

@@ -5,6 +5,8 @@ contents go the other way, under the id of their request. THREAT[TM-ISO-FRAME]: 
 the worker, and so does the end of the connection.
 """
 
+from __future__ import annotations
+
 import asyncio
 import functools
 import os

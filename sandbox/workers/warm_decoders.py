@@ -5,6 +5,8 @@ that decodes the same type at that moment follows a pointer that is not there ye
 exactly so: when a worker has died, those it had are opened again at once, on several threads of a process that is new.
 """
 
+from __future__ import annotations
+
 import msgspec
 
 from sandbox.typescript.erase import Erased

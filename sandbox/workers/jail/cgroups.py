@@ -3,6 +3,8 @@
 Most containers do not allow it; then the watchdog of the pool is the limit. Used by the zygote, outside of the jail.
 """
 
+from __future__ import annotations
+
 import os
 from contextlib import suppress
 from pathlib import Path

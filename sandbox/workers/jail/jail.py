@@ -15,6 +15,8 @@ THREAT[TM-ISO-JAIL]: fails closed. A required layer that cannot be applied stops
 those it starts later are born in the jail. A system call is added to `WORKER` only with the reason for which a worker needs it.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import subprocess

@@ -4,6 +4,8 @@ Checkpoints share every unchanged node, so nodes are compared by identity first,
 changed are walked. Paths are the store's: `/a` is /workspace/a. A hard link becomes a copy; a removed directory is told once.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 

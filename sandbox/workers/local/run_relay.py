@@ -5,6 +5,8 @@ THREAT[TM-ISO-WORKER]: nothing of a capability but its declaration is here; the 
 that waits for an approver ends the run by `Suspend`. An abandoned call is cancelled.
 """
 
+from __future__ import annotations
+
 import asyncio
 import functools
 import threading

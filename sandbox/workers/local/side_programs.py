@@ -12,6 +12,8 @@ An aside's own files are put down when it looks for any: most have what they nee
 slot and a thread counts against the deadline, and the first byte of output over the limit ends the program.
 """
 
+from __future__ import annotations
+
 import contextlib
 import threading
 import time

@@ -5,6 +5,8 @@ capability, for time to pass) gives its slot back meanwhile. First come, first s
 one that has not begun. Event loops wait by `acquire`, the threads of runs by `left`.
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import threading
