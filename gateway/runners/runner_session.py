@@ -42,6 +42,8 @@ class RunnerSession(CommandLife):
         self.ports = Exposures()
         self._snapshots: list[wire.SnapshotRef] = []
         self._mounts: list[StoreMount] = []
+        self._described: dict[str, bytes] = {}
+        """What is persisted of them."""
 
     @property
     def state(self) -> wire.SessionState:
@@ -164,11 +166,13 @@ class RunnerSession(CommandLife):
     async def _settle(self) -> list[str]:
         if not any(not mount.read_only for mount in self._mounts):
             return []
-        before, warnings = self._describe(), []
+        warnings = []
         for mount in self._mounts:
             warnings += await mount.push()
-        if changed := {key: value for key, value in self._describe().items() if before[key] != value}:
+        described = self._describe()
+        if changed := {key: value for key, value in described.items() if self._described.get(key) != value}:
             await self.provider.states.save(self.id, changed)
+            self._described = described
         return warnings
 
     @abc.abstractmethod

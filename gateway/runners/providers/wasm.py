@@ -147,14 +147,14 @@ class WasmSession(RunnerSession):
         return Workspace(vfs, self._binding.workspace, tuple(self._binding.read_roots))
 
     async def _settle(self) -> list[str]:
-        warnings = await super()._settle()
+        """INVARIANT: files are persisted before what is known of their mounts: an old file must not pass for a newer change."""
         async with self._storing:
             files = self._files
             values, removed = await asyncio.to_thread(compare_files, self._stored, files)
             if values or removed:
                 await self.provider.states.save(self.id, values, removed)
             self._stored = files
-        return warnings
+        return await super()._settle()
 
     # Commands
 

@@ -249,7 +249,7 @@ def test_runners_are_listed_bound_used_and_stopped(remote: Command, acme: list[s
     assert (bound["thread_id"], bound["destination_id"]) == ("t1", "here")
     done = remote(*acme, "runners", "run", "t1", "sh", "--", "-c", "echo out; exit 3")
     assert (done.stdout, done.returncode) == ("out\n", 3)
-    assert "status          running" in remote(*acme, "runners", "show", "t1").stdout
+    assert "status          idle" in remote(*acme, "runners", "show", "t1").stdout
     assert remote(*acme, "runners", "ports", "t1").stdout == ""
     for words, said in ((["expose", "t1", "http"], "invalid int value"), (["withdraw", "t1", "8000"], "error: ")):
         refused = remote(*acme, "runners", *words)

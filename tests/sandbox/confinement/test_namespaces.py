@@ -23,7 +23,7 @@ import pytest
 
 from gateway.errors import Unavailable
 from gateway.runners.providers.unix_local import UnixLocal
-from gateway.runners.wire import Command, Destination
+from gateway.runners.wire import Command, Destination, Octets, WriteFile
 from sandbox.confinement import landlock, seccomp
 from sandbox.workers import zygote
 from sandbox.workers.jail.jail import WORKER
@@ -160,10 +160,10 @@ def test_tm_iso_jail_a_program_that_escaped_into_a_worker_changes_nothing(outsid
 
 async def run_probe(base: Path, given: dict[str, Any]) -> dict[str, Any]:
     base.mkdir()
-    (base / "probe.py").write_text(Path(escapes.__file__).read_text())
     provider = UnixLocal(base)
     try:
         session = await provider.create(Destination(id="d", provider_id="unix-local"))
+        await session.write_file(WriteFile(path="probe.py", contents=Octets(Path(escapes.__file__).read_bytes())))
         done = await session.run(Command(command_id="c", program="python3", args=["probe.py", json.dumps(given)]))
         assert done.exit_code == 0, done.stderr
         return dict(json.loads(done.stdout))
@@ -316,14 +316,16 @@ def test_tm_run_tenant_commands_of_each_base_have_a_user_of_their_own(tmp_path: 
             (base / "folder/file").write_text("x")
             provider = UnixLocal(base)
             session = await provider.create(Destination(id="d", provider_id="unix-local"))
-            done = await session.run(Command(command_id="c", program="sh", args=["-c", "id -u; echo y >> folder/file; > mine"]))
+            done = await session.run(Command(command_id="c", program="sh", args=["-c", "id -u; > mine"]))
             assert done.exit_code == 0, done.stderr
             owners.append(int(done.stdout))
-            assert {(base / one).stat().st_uid for one in ("", "folder", "folder/file", "mine")} == {owners[-1]}
+            assert {(base / one).stat().st_uid for one in ("", "folder", "folder/file", f"{session.id}/workspace/mine")} == {
+                owners[-1]
+            }
             assert (base / "before").stat().st_uid == 0  # it has another name, which may be anywhere
-            await session._write("written/by/gateway", b"z")
+            await session._perform("write", "written/by/gateway", b"z")
             done = await session.run(Command(command_id="d", program="sh", args=["-c", "echo y >> written/by/gateway"]))
-            assert done.exit_code == 0 and await session._read("written/by/gateway") == b"zy\n"
+            assert done.exit_code == 0 and await session._perform("read", "written/by/gateway") == b"zy\n"
             await provider.close()
             again = UnixLocal(base)
             await again.create(Destination(id="d", provider_id="unix-local"))
