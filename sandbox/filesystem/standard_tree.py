@@ -6,28 +6,22 @@ every session, and nothing in them is of the host.
 Rules: everything is mounted once into the tree that all sessions share, read-only and outside every quota. INVARIANT: the table
 of nodes, which a session copies at its first write, stays small: all programs are names of one node.
 
-Does not know: which of the programs the shell really has (a test compares), `/proc`, and files of languages.
+Does not know: `/proc`, and files of languages.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from sandbox.filesystem.inodes import HostFile
 from sandbox.filesystem.vfs import Vfs
+from wasm_modules.pinned import BUILT
 
-_NAMES: Final = """
-    [ arch awk b2sum base32 base64 basename basenc bash bc bunzip2 bzcat bzip2 cal cat chgrp chmod chown cksum clear cmp col colrm
-    column comm cp csplit cut dash date dc dd df diff diff3 dir dirname dos2unix du echo egrep env envsubst expand expr factor
-    fallocate false fgrep file find flock fmt fold free gawk getconf getent getopt grep groups gunzip gzip hd head hexdump hostid
-    hostname iconv id install join jq kill less link ln locale logname look ls mawk md5sum mkdir mkfifo mktemp more mountpoint mv
-    nawk nice nl nohup nproc numfmt od paste patch pathchk pgrep pidof pkill pr printenv printf ps pwd readlink realpath rev rm
-    rmdir sdiff sed seq setsid sh sha1sum sha224sum sha256sum sha384sum sha512sum shasum shred shuf sleep sort split stat stdbuf
-    strings stty sum sync tac tail tar tee test time timeout touch tput tr tree true truncate tsort tty uname uncompress unexpand
-    uniq unix2dos unlink unzip uptime users uuidgen vdir w wc whereis which who whoami xargs xxd yes yq zcat zcmp zdiff zegrep
-    zfgrep zgrep zip zipinfo zless zmore
-"""
-PROGRAMS: Final = tuple(_NAMES.split())
+_TOOLS: Final = BUILT.parent / "shell" / "tools" / "tools.def"
+_BUILTINS: Final = ("[", "bash", "dash", "echo", "false", "kill", "printf", "pwd", "sh", "test", "true")
+"""Of the shell itself, and programs of Debian too."""
+PROGRAMS: Final = tuple(sorted((*_BUILTINS, *re.findall(r"^TOOL(?:_AS)?\((\w+)", _TOOLS.read_text("utf-8"), re.MULTILINE))))
 """What `/usr/bin` lists. Where Debian has links (`sh`, `awk`), these are ordinary names."""
 
 _PROGRAM: Final = b"#!/bin/sh\n# This program is part of the sandbox's shell.\n"

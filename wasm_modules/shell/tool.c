@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define TOOL_UNLISTED(name) TOOL(name)
 #define TOOL(name) tool_fn tool_##name;
 #define TOOL_AS(name, fn) tool_fn fn;
 #include "tools/tools.def"
