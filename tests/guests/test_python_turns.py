@@ -256,7 +256,7 @@ def test_every_way_to_look_at_a_file_knows_its_permissions(box: Sandbox) -> None
         "modes += [os.stat('link').st_mode, os.lstat('link').st_mode, pathlib.Path('/tmp').stat().st_mode]\n"
         "[oct(mode) for mode in modes]"
     )
-    assert looked.result == ["0o100644", "0o100644", "0o120777", "0o100644", "0o120777", "0o40755"]
+    assert looked.result == ["0o100644", "0o100644", "0o120777", "0o100644", "0o120777", "0o41777"]
 
 
 def test_value_that_could_not_be_written_can_be_when_it_is_mended(box: Sandbox) -> None:

@@ -11,7 +11,7 @@ import asyncio
 import posixpath
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
 import msgspec
@@ -90,11 +90,13 @@ def _threads(service: Service) -> list[Operation]:
 
     async def restore(call: Call) -> SessionInfo:
         await Governor(service).require_path(call.principal, call.path["thread_id"], "fs.write", ".", bytes=0)
+        gate, _ = await Governor(service).gate(call.principal, call.path["thread_id"])
+        gate.require("snapshot.restore", {"bytes": 0, "age": 0})
         return await service.runners.restore(*_thread(call), call.body.snapshot_id)
 
     async def fork(call: Call) -> SessionInfo:
         await service.runners.session(*_thread(call))
-        (await Governor(service).gate(call.principal, call.path["thread_id"]))[0].require("snapshot.take", {"bytes": 0})
+        (await Governor(service).gate(call.principal, call.path["thread_id"]))[0].require("session.fork", {"count": 1})
         return await service.runners.fork(*_thread(call), call.body.thread_id)
 
     row = partial(Operation, tag=_TAG)
@@ -255,16 +257,32 @@ def _trees(service: Service) -> list[Operation]:
         await Governor(service).require_path(call.principal, call.path["thread_id"], "fs.write", call.body.path, bytes=0)
         await service.runners.make_directory(*_thread(call), call.body.path)
 
+    async def require_all(call: Call, event: str, path: str, below: list[wire.FileEntry], **more: Any) -> None:
+        gate, seen = await Governor(service).require_path(call.principal, call.path["thread_id"], event, path, **more)
+        for entry in below:
+            gate.require(event, {"path": posixpath.normpath(f"{seen}/{entry.path}"), **more})
+
+    async def find_below(call: Call, path: str) -> list[wire.FileEntry]:
+        """What a change of a folder reaches. THREAT[TM-STORE-BESIDE]: the policy is asked about each; what cannot be listed is
+        not changed."""
+        await Governor(service).require_path(call.principal, call.path["thread_id"], "fs.write", path, bytes=0)
+        above, name = posixpath.split(posixpath.normpath(path))
+        beside = await service.runners.list_entries(*_thread(call), above or ".", recursive=False)
+        if any(entry.path == name and entry.kind != "directory" for entry in beside):
+            return []
+        return [*await service.runners.list_entries(*_thread(call), path, recursive=True)]
+
     async def move_runner_file(call: Call) -> None:
-        governor, thread_id = Governor(service), call.path["thread_id"]
-        await governor.require_path(call.principal, thread_id, "fs.read", call.body.path)
-        for path in (call.body.path, call.body.target):
-            await governor.require_path(call.principal, thread_id, "fs.write", path, bytes=0)
-        await service.runners.move_file(*_thread(call), call.body.path, call.body.target)
+        path, target = call.body.path, call.body.target
+        below = await find_below(call, path)
+        await require_all(call, "fs.read", path, below)
+        for place in (path, target):
+            await require_all(call, "fs.write", place, below, bytes=0)
+        await service.runners.move_file(*_thread(call), path, target)
 
     async def delete_runner_file(call: Call) -> None:
         path = call.query.path
-        await Governor(service).require_path(call.principal, call.path["thread_id"], "fs.write", path, bytes=0)
+        await require_all(call, "fs.write", path, await find_below(call, path), bytes=0)
         await service.runners.delete_file(*_thread(call), path, recursive=call.query.recursive)
 
     row = partial(Operation, tag=_TAG)

@@ -169,8 +169,8 @@ def verbs(kind: type) -> set[str]:
     return {name for name, _ in inspect.getmembers(kind) if not name.startswith("_")}
 
 
-LOCAL_ONLY = {"history", "record", "recording", "registry", "restore", "resume", "snapshot_id"}
-"""A gateway restores and resumes itself; its tools are its operator's."""
+LOCAL_ONLY = {"can_restore", "history", "meta", "record", "recording", "registry", "restore", "resume", "snapshot_id"}
+"""A gateway restores and resumes itself; its tools are its operator's, and what it knows of a session is a record of its own."""
 
 
 def test_remote_sandboxes_have_the_verbs_of_local_ones_and_both_clients_the_same() -> None:

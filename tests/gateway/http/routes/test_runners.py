@@ -47,6 +47,22 @@ test "python only" {
 }
 """
 
+ALL_BUT_KEYS = """
+policy p v 1
+allow run
+limit run { cpu 10s wall 30s memory 512MiB output 1MiB calls 1_000 }
+allow fs.read
+allow fs.write
+deny fs.write when path under "/workspace/a/keys"
+allow snapshot.take
+
+test "keys stay" {
+  as { tenant acme }
+  fs.write { path "/workspace/a/keys/k", bytes 0B } => deny
+  fs.write { path "/workspace/b", bytes 0B } => allow
+}
+"""
+
 
 class House:
     """A service with runners behind HTTP, and a token for each tenant and role."""
@@ -422,5 +438,30 @@ def test_the_policy_decides_about_commands_and_files(tmp_path: Path) -> None:
         assert (await house.sh("echo hi")).code == "PERMISSION_DENIED"
         put = await house.ask("PUT", ONE + "/files?path=f", b"x", content_type="application/octet-stream")
         assert put.code == "PERMISSION_DENIED"
+
+    live_in(tmp_path, test)
+
+
+@pytest.mark.parametrize("provider", PLACES)
+def test_tm_store_beside_a_folder_is_moved_or_deleted_only_if_all_in_it_may_be(provider: str, tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.bind(provider)
+        await house.sh("mkdir -p a/keys; echo secret > a/keys/k; echo x > b")
+        taken = (await house.ask("POST", ONE + "/snapshot")).json["snapshot_id"]
+        sources = {"sources": {"p.hatch": ALL_BUT_KEYS}, "main": "p.hatch"}
+        made = await house.ask("POST", "/v1/policies", sources, role="operator")
+        assert made.status == 201, json.loads(made.body)
+        for refused in (
+            await house.ask("DELETE", ONE + "/entries?path=a&recursive=true"),
+            await house.ask("DELETE", ONE + "/entries?path=.&recursive=true"),
+            await house.ask("POST", ONE + "/move", {"path": "a", "target": "z"}),
+            await house.ask("POST", ONE + "/move", {"path": "b", "target": "a/keys/b"}),
+            await house.ask("POST", ONE + "/restore", {"snapshot_id": taken}),
+            await house.ask("POST", ONE + "/fork", {"thread_id": "t2"}),
+        ):
+            assert refused.code == "PERMISSION_DENIED"
+        assert (await house.sh("cat a/keys/k b", "c2")).json["stdout"] == "secret\nx\n"
+        assert (await house.ask("DELETE", ONE + "/entries?path=b")).status == 204
+        assert (await house.ask("DELETE", ONE + "/entries?path=none")).code == "PATH_NOT_FOUND"
 
     live_in(tmp_path, test)
