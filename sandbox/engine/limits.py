@@ -97,7 +97,7 @@ class Run:
         ticker.hurry()
 
     def limits_left(self) -> SessionLimits:
-        """What a program that this one starts may use. Memory is each guest's own."""
+        """What a program that this one starts may use. Memory is each guest's own. Asked on the thread the run computes on."""
         now_ns, cpu_ns = time.monotonic_ns(), time.thread_time_ns()
         return msgspec.structs.replace(
             self.limits,

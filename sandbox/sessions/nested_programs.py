@@ -34,7 +34,7 @@ from sandbox.languages import GUEST_OF, LANGUAGES, NAME_OF, Language
 from sandbox.sessions.command_lines import CannotStart, Program, parse
 from sandbox.sessions.outcome import read_outcome
 from sandbox.wasi.wasi import GuestExit
-from sandbox.wire import MAX_CODE_BYTES, MAX_STARTED_BYTES, RunStatus
+from sandbox.wire import MAX_CODE_BYTES, MAX_STARTED_BYTES, RunStatus, SessionLimits
 
 DEPTH_MAX: Final = 4
 _OUTPUT_SHARE: Final = 4
@@ -92,7 +92,8 @@ class NestedPrograms:
                 raise CannotStart(
                     126, f"{command.argv[0][:80]}: more than {MAX_STARTED_BYTES} bytes of code may not be started here"
                 )
-            return stacks.on_large_stack(lambda: self._run(program, command))
+            left = self.run.limits_left()  # by the clock of this thread, on which the run computes
+            return stacks.on_large_stack(lambda: self._run(program, command, left))
         except CannotStart as refused:
             return _reply(refused.exit_code, 0, b"", f"{refused}\n".encode())
         except RequestError as refused:
@@ -108,11 +109,11 @@ class NestedPrograms:
         except VfsError:
             return None
 
-    def _run(self, program: Program, command: _Command) -> bytes:
+    def _run(self, program: Program, command: _Command, left: SessionLimits) -> bytes:
         with contextlib.suppress(OSError):  # THREAT[TM-LIM-STARVE]: what is started yields to what others begin
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOW_PRIORITY)
         most_bytes = (self.run.limits.memory_mb << 20) // _OUTPUT_SHARE
-        limits = msgspec.structs.replace(self.run.limits_left(), max_stdout_bytes=most_bytes)
+        limits = msgspec.structs.replace(left, max_stdout_bytes=most_bytes)
         stdin = b"" if program.reads_code else command.stdin
         with self.run.nest(Run(limits, keeps=self.run.keeps)) as run:
             calls = Calls(self.registry, run)

@@ -169,7 +169,8 @@ def verbs(kind: type) -> set[str]:
     return {name for name, _ in inspect.getmembers(kind) if not name.startswith("_")}
 
 
-LOCAL_ONLY = {"can_restore", "history", "meta", "record", "recording", "registry", "restore", "resume", "snapshot_id"}
+LOCAL_ONLY = {"can_restore", "history", "meta", "record", "recording", "registry", "restore", "resume", "secrets", "snapshot_id",
+              "values"}  # fmt: skip
 """A gateway restores and resumes itself; its tools are its operator's, and what it knows of a session is a record of its own."""
 
 
