@@ -40,6 +40,7 @@ PROGRAMS = (
     "mknod",
     "mv",
     "rm",
+    "chmod",
     "ls",
     "id",
     "stat",
