@@ -26,6 +26,7 @@ Tools = Mapping[str, Callable[..., Any]] | Registry | None
 Sealed = bytes | bytearray | memoryview
 LABEL_CHARS_MAX: Final = 200
 _BYTES: Final = (bytes, bytearray, memoryview)
+_ON_LIMIT: Final = {wanted.value: wanted for wanted in OnLimit}
 _KIND_NAMES: Final = {str: "text", type(None): "None"}
 T = TypeVar("T")
 
@@ -101,11 +102,12 @@ def decode_stdin(stdin: str | bytes) -> str:
 
 
 def parse_on_limit(given: str | OnLimit, *, is_recorded: bool) -> OnLimit:
-    if given not in tuple(OnLimit):
+    wanted = _ON_LIMIT.get(given) if isinstance(given, str) else None
+    if wanted is None:
         raise RequestError("INVALID_ARGUMENT", f"on_limit must be 'undo' or 'keep', not {excerpt(given)}")
-    if is_recorded and given == OnLimit.KEEP:
+    if is_recorded and wanted is OnLimit.KEEP:
         raise RequestError("INVALID_ARGUMENT", "a run that is recorded is undone at a limit: on_limit must be 'undo'")
-    return OnLimit(given)
+    return wanted
 
 
 def check_sealed(name: str, blob: Sealed) -> bytes:

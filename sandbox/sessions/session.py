@@ -17,7 +17,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -110,6 +110,14 @@ def failure(error: ErrorObject, **fields: Any) -> RunResult:
 
 def read_output(run: Run) -> dict[str, Any]:
     """Both streams as a result has them: as text, and in base64 too where that would lose something."""
+    stdout, stderr = run.output
+    try:
+        return {"stdout": stdout.decode(), "stderr": stderr.decode()}
+    except UnicodeDecodeError:
+        return _read_bytes(run)
+
+
+def _read_bytes(run: Run) -> dict[str, Any]:
     said = {}
     for name, raw in zip(("stdout", "stderr"), run.output, strict=True):
         try:
@@ -276,7 +284,7 @@ class Session:
         reported: list[bytes] = []
         files_bytes = self.vfs.used_bytes
         answer = self._answer_guest(calls, run, reported, lambda: self._nest(request, run, calls, tape))
-        end, outcome, code = _End(), Outcome(), request.code
+        end, outcome, code = _ENDED_WELL, Outcome(), request.code
         found = tell_lowered(request.limits, request.timeout_ms, self.limits)
         try:
             if run.is_cancelled:
@@ -468,8 +476,13 @@ class _End(NamedTuple):
         return self.became in (None, KEPT)
 
 
+_ENDED_WELL: Final = _End()
+
+
 def _judge(request: RunRequest, run: Run, outcome: Outcome, written_bytes: int, guest: Guest, *, is_reported: bool) -> _End:
     """Of a turn that came to its end. One that met a limit is undone, unless it is to be kept."""
+    if is_reported and outcome.error is None and run.ended_by is None and written_bytes <= 0 and not request.validate_only:
+        return _ENDED_WELL
     error, status = outcome.error or (first_error(outcome.diagnostics) if request.validate_only else None), None
     if error is not None:
         error = add_hint(error, request.language)
