@@ -4,5 +4,5 @@ In reading order: `http` (the service as the network sees it), `service` (every 
 retention, metrics), `runs` (one program run and its calls), `sessions` (live, evicted, persisted, restored), `hooks`, `files`,
 `policies` (policy in force), `capabilities` (what programs call), `runners` (places elsewhere), `registry` (runtimes, hosts,
 workers), `tenants`, `audit`, `stores` (what is remembered), `egress` (the one way out). The ground: `configuration`, `telemetry`,
-`events`, `records`, `pools`, `children`, `shielding`, `clock`, `ids`, `errors`, `codes`.
+`log_stream`, `events`, `records`, `pools`, `children`, `shielding`, `clock`, `ids`, `errors`, `codes`.
 """

@@ -24,6 +24,7 @@ import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from gateway.clock import stamp
+from gateway.log_stream import LogStream
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS: Final = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1, 2, 4, 8, 16, 32, 64, 128)
@@ -228,9 +229,17 @@ def log_line(logger: str, message: str, **fields: Any) -> None:
                 handler.stream.flush()
 
 
+def _say_dropped(count: int) -> str:
+    line = _line(time.time(), "warning", "hatchway.log", "log lines were dropped: the log was not read fast enough")
+    return msgspec.json.encode({**line, "dropped": count}).decode() + "\n"
+
+
 def log_to(stream: IO[str], level: str = "info") -> None:
-    """Send the log lines of `hatchway.*` to a stream, and nowhere else."""
-    handler = logging.StreamHandler(stream)
+    """Send the log lines of `hatchway.*` to a stream, and nowhere else; what has a descriptor is never waited for."""
+    target: IO[str] | LogStream = stream
+    with contextlib.suppress(OSError):  # what has no descriptor is written to as it is
+        target = LogStream(stream.fileno(), _say_dropped)
+    handler = logging.StreamHandler(target)
     handler.setFormatter(JsonLines())
     logger = logging.getLogger("hatchway")
     logger.handlers = [handler]
