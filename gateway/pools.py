@@ -115,6 +115,8 @@ compilation = Pool("compilation", max(2, CORES))
 """WebAssembly of hooks: what is compiled for a tenant."""
 tenant_data = Pool("tenant-data", max(2, CORES), waiting_max=64)
 """What is computed from a tenant's stored data, mostly by waiting for a child: differences, archives, searches."""
+contents = Pool("contents", 4, waiting_max=4096)
+"""Large contents on their way to the disk, and off it."""
 schema_trials = Pool("schema-trials", 1)
 """Schemas of servers, tried in a child."""
 lookups = Pool("lookups", 8, each=2)

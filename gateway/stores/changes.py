@@ -279,6 +279,6 @@ def is_deletion(changes: Sequence[Change]) -> bool:
     return all(isinstance(change, _DELETING) for change in changes)
 
 
-def count_bytes(changes: Sequence[Change]) -> int:
-    """How many bytes of contents are written."""
-    return sum(len(getattr(change, name, b"")) for change in changes for name in ("content", "pack", "value"))
+def list_contents(changes: Sequence[Change]) -> list[bytes]:
+    """The contents of files, snapshots and values that are written."""
+    return [content for change in changes for name in ("content", "pack", "value") if (content := getattr(change, name, b""))]

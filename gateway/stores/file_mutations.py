@@ -14,13 +14,11 @@ from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, Preconditi
 from gateway.ids import uuid7
 from gateway.stores.changes import ABSENT, ChangeMode, DeleteFile, PutFile, digest_of
 from gateway.stores.ledger import Ledger
-from gateway.stores.row_operations import Delete, Get, Present, Put, Scan, Steps
+from gateway.stores.row_operations import LARGE_BYTES, Delete, Get, Present, Put, Scan, Steps
 from gateway.stores.tables import BLOBS, FILES, FileRow
 from sandbox.workers.interface import usual_mode
 
 BY_DIGEST: Final = FILES.orders[1]
-_LARGE_BYTES: Final = 64 << 10
-"""A content that is not handed to the engine if it is stored already: that alone costs milliseconds."""
 
 
 def find_parent(path: str) -> str:
@@ -162,8 +160,8 @@ class Tree:
         kept = [row for path in self._dirty if (row := self._rows[path]) is not None]
         gone = [path for path in self._dirty if self._rows[path] is None]
         needed = {row.digest for row in kept}
-        blobs = [(tenant, digest, content) for digest, content in self._blobs.items() if digest in needed]
-        if large := [digest for _, digest, content in blobs if len(content) >= _LARGE_BYTES]:
+        blobs = [(tenant, digest, content, None) for digest, content in self._blobs.items() if digest in needed]
+        if large := [digest for _, digest, content, _ in blobs if len(content) >= LARGE_BYTES]:
             known = {row[0] for row in (yield Present(BLOBS, BLOBS.key, (tenant,), large))}
             blobs = [blob for blob in blobs if blob[1] not in known]
         if blobs:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from gateway.stores.tables import Row, Table
 
 Rows: TypeAlias = list[Row]
+LARGE_BYTES: Final = 64 << 10
+"""A content that an engine may keep elsewhere than in its row. It is put only where there is none: to hand it over costs."""
 T = TypeVar("T")
 
 

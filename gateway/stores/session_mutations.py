@@ -100,7 +100,9 @@ def put_snapshot(writing: Writing, change: c.PutSnapshot) -> Steps[None]:
     body = encode(snapshot, writing.limits)
     writing.charge(len(pack) + len(body) - sum(row[5] + measure(row) for row in old))
     yield Put(SNAPSHOTS, [SNAPSHOTS.make_row(snapshot, body, size=len(pack))])
-    yield Put(PACKS, [(tenant, snapshot.id, pack)])
+    if old:
+        yield Delete(PACKS, (tenant,), [snapshot.id])
+    yield Put(PACKS, [(tenant, snapshot.id, pack, None)])
 
 
 def delete_snapshot(writing: Writing, change: c.DeleteSnapshot) -> Steps[None]:

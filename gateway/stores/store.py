@@ -37,7 +37,7 @@ from gateway.records import (
     Token,
 )
 from gateway.shielding import run_to_completion
-from gateway.stores.changes import Change, count_bytes, is_deletion
+from gateway.stores.changes import Change, is_deletion, list_contents
 from gateway.stores.mutations import apply
 from gateway.stores.pages import find_bytes, find_one, read_lasting_sessions, read_list, read_page
 from gateway.stores.row_operations import Get, Rows, Steps
@@ -78,10 +78,16 @@ class Store(ABC):
     async def _read(self, steps: Steps[T], *, several: bool = False) -> T:
         """Run steps; with `several` of them, in one snapshot."""
 
+    async def _read_contents(self, make_steps: Callable[[], Steps[T]]) -> T:
+        """Steps that read contents, in one snapshot. Another attempt makes them again."""
+        return await self._read(make_steps(), several=True)
+
     @abstractmethod
-    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool, size_bytes: int) -> None:
+    async def _write(
+        self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool, contents: Sequence[bytes]
+    ) -> None:
         """Run steps in one transaction in which no other write to this tenant happens. Another attempt makes them again. What
-        only `deletes` is written on a full disk too, as far as the engine can. `size_bytes` of contents are in it."""
+        only `deletes` is written on a full disk too, as far as the engine can. `contents` will be in rows, as these objects."""
 
     @abstractmethod
     async def compact(self) -> None:
@@ -106,7 +112,7 @@ class Store(ABC):
         """As `write`, and nothing else with it."""
         if changes:
             make_steps = functools.partial(apply, tenant, changes, self.limits)
-            await self._write(tenant, make_steps, deletes=is_deletion(changes), size_bytes=count_bytes(changes))
+            await self._write(tenant, make_steps, deletes=is_deletion(changes), contents=list_contents(changes))
             if self._observer is not None:
                 self._observer(tenant, changes)
 
@@ -181,7 +187,7 @@ class Store(ABC):
         return await self._find(FILES, (tenant, session_id), path)
 
     async def content(self, tenant: str, session_id: str, path: str) -> tuple[StoredFile, bytes] | None:
-        return await self._read(_content(tenant, session_id, path), several=True)
+        return await self._read_contents(lambda: _content(tenant, session_id, path))
 
     async def children(
         self, tenant: str, session_id: str, path: str, *, after: str | None = None, limit: int = -1
@@ -196,7 +202,8 @@ class Store(ABC):
 
     async def blobs(self, tenant: str, digests: Iterable[str]) -> Mapping[str, bytes]:
         """Those that are there."""
-        return {row[1]: row[2] for row in await self._get(BLOBS, (tenant,), sorted(set(digests)))}
+        wanted = sorted(set(digests))
+        return {row[1]: row[2] for row in await self._read_contents(lambda: _get(BLOBS, (tenant,), wanted))}
 
     async def value(self, tenant: str, session_id: str, key: str) -> bytes | None:
         return await self._read(find_bytes(VALUES, (tenant, session_id), key, "value"))
@@ -250,7 +257,7 @@ class Store(ABC):
 
     async def packs(self, tenant: str, snapshot_id: str) -> list[bytes]:
         """The sealed packs it takes to build the snapshot, the first one whole, each next a difference; [] if there is none."""
-        return await self._read(_packs(tenant, snapshot_id), several=True)
+        return await self._read_contents(lambda: _packs(tenant, snapshot_id))
 
     async def approval(self, tenant: str, approval_id: str) -> Approval | None:
         return await self.record(Approval, tenant, approval_id)

@@ -36,7 +36,7 @@ from gateway.stores import audit_chain
 from gateway.stores.stored import Idempotency, StoredFile, WrappedKey
 from sandbox.workers.interface import usual_mode
 
-VERSION: Final = 5
+VERSION: Final = 6
 Row: TypeAlias = tuple[Any, ...]
 R = TypeVar("R")
 
@@ -75,12 +75,15 @@ class Table(Generic[R]):
         self.record = record
         self.decode: Callable[[Row], R] = decode or _decoder(record, self.positions.get("body", 0))
         self._computed = {column: computed.get(column) or attrgetter(column) for column in self.columns}
+        self.has_files = "file" in self.columns
+        """Whether `file` may say where an engine keeps the row's `data`, which is then empty."""
         self.sql = sa.Table(
             name,
             _METADATA,
             *(sa.Column(column, _KINDS[kind.rstrip("?")], nullable=kind.endswith("?")) for column, kind in pairs),
             sa.PrimaryKeyConstraint(*self.key),
             *(sa.Index(f"{name}_by_{'_'.join(order[1:-1] or order)}", *order) for order in self.orders),
+            *([_index_files(name)] if self.has_files else []),
             sqlite_with_rowid=large,
             sqlite_strict=True,
         )
@@ -92,6 +95,11 @@ class Table(Generic[R]):
 
     def key_of(self, row: Row) -> Row:
         return tuple(row[self.positions[column]] for column in self.key)
+
+
+def _index_files(name: str) -> sa.Index:
+    some = sa.text("file IS NOT NULL")
+    return sa.Index(f"{name}_by_file", "file", sqlite_where=some, postgresql_where=some)
 
 
 def _decoder(record: type[R] | None, place: int) -> Callable[[Row], R]:
@@ -165,7 +173,7 @@ FILES: Final = Table(
     "tenant digest session_id path",
     decode=_decode_file,
 )
-BLOBS: Final = Table[bytes]("blobs", "tenant:text digest:text data:bytes", "tenant digest", large=True)
+BLOBS: Final = Table[bytes]("blobs", "tenant:text digest:text data:bytes file:text?", "tenant digest", large=True)
 VALUES: Final = Table(
     "vals",
     "tenant:text session_id:text key:text value:bytes created_at:int updated_at:int",
@@ -210,7 +218,7 @@ SNAPSHOTS: Final = Table(
     kept=lambda snapshot: int(snapshot.kind in KEPT),
     template=lambda snapshot: snapshot.label if snapshot.kind == "template" else "",
 )
-PACKS: Final = Table[bytes]("packs", "tenant:text id:text data:bytes", "tenant id", large=True)
+PACKS: Final = Table[bytes]("packs", "tenant:text id:text data:bytes file:text?", "tenant id", large=True)
 APPROVALS: Final = Table(
     "approvals",
     "tenant:text id:text session_id:text binding:text decided:int created_at:int body:bytes expires_at:int",

@@ -5,7 +5,8 @@
 Each writer counts: its n-th write sets two files and a value to n, stores the run n (and deletes the one before), and appends an
 audit record, all in one write. It says "writer n" on a pipe once the store has acknowledged. So after a kill the store must
 hold, for every writer, the last acknowledged n or the one after it, the same in all five places, an audit chain that verifies
-and has every number once, and a usage that is the sum of what is there.
+and has every number once, a usage that is the sum of what is there, and the contents that rows refer to and no others. Every
+fourth writer writes contents that get files of their own.
 
 The child is forked, not started: a thousand kills take minutes. With --store postgres the server is killed too, every few rounds.
 """
@@ -14,12 +15,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import math
 import os
 import random
 import select
 import shutil
 import signal
+import sqlite3
 import sys
 import tempfile
 import time
@@ -34,12 +37,14 @@ from gateway.stores import audit_chain
 from gateway.stores.changes import AppendAudit, Change, DeleteRecord, PutRun, PutTenant, PutValue, TrimAudit
 from gateway.stores.engines.postgres import PostgresStore
 from gateway.stores.engines.sqlite import SqliteStore
+from gateway.stores.engines.sqlite_steps import list_references
 from gateway.stores.store import Store
 from tests.gateway.stores.making import AT, put_file, put_session, run, tenant
 from tests.gateway.stores.servers import Server
 
 WRITERS = 8
 TENANT = "t1"
+LARGE = 300_000
 _PATIENCE_S = 30.0
 
 
@@ -55,7 +60,7 @@ class Report:
 
 def changes_of(writer: int, number: int) -> list[Change]:
     session = f"w{writer}"
-    content = f"{number}:" + "x" * (number * 37 % 9000)
+    content = f"{number}:" + "x" * (number * 37 % 9000 + (LARGE if writer % 4 == 0 else 0))
     return [
         put_file("/d/current", content, session, at=AT + number),
         put_file("/d/copy", content, session, at=AT + number),
@@ -77,7 +82,7 @@ class Campaign:
 
     async def _open(self) -> Store:
         if self._server is None:
-            return await SqliteStore.open(self._place)
+            return await SqliteStore.open(self._place, own=True)
         return await PostgresStore.open(self._place, connections=WRITERS)
 
     def go(self, kills: int, seconds: float) -> Report:
@@ -178,6 +183,8 @@ class Campaign:
                 await self._check_writer(store, writer)
             await self._check_chain(store)
             await self._check_usage(store)
+            if isinstance(store, SqliteStore):
+                self._check_contents(store)
         finally:
             await store.close()
 
@@ -219,6 +226,13 @@ class Campaign:
             value = await store.value(TENANT, f"w{writer}", "n")
             if (usage.files, usage.bytes) != (len(tree), sum(one.content_bytes for one in tree) + len(value or b"")):
                 self._problem(f"w{writer}: usage is not the sum of what is there")
+
+    def _check_contents(self, store: SqliteStore) -> None:
+        with contextlib.closing(sqlite3.connect(store.path)) as connection:
+            wanted = {reference[:32] for reference in list_references(connection)}
+        found = {path.name for path in Path(f"{store.path}.contents").glob("*")}
+        if found != wanted:
+            self._problem(f"{len(wanted - found)} contents are missing, {len(found - wanted)} are loose")
 
     def _problem(self, text: str) -> None:
         self.report.problems.append(f"after kill {self.report.kills}: {text}")

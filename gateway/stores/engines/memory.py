@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import sqlite3
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from gateway.stores.engines.sqlite import commit, migrate, run
+from gateway.stores.engines.sqlite_steps import commit, migrate, run
 from gateway.stores.row_operations import Steps
 from gateway.stores.store import Store
 from gateway.stores.stored import StoreLimits
@@ -28,8 +28,10 @@ class MemoryStore(Store):
     async def _read(self, steps: Steps[T], *, several: bool = False) -> T:
         return run(self._connection, steps)
 
-    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool, size_bytes: int) -> None:
-        commit(self._connection, make_steps)
+    async def _write(
+        self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool, contents: Sequence[bytes]
+    ) -> None:
+        commit(self._connection, lambda connection: run(connection, make_steps()))
 
     async def compact(self) -> None:
         pass

@@ -6,7 +6,8 @@ which describes today's.
 
 Versions: 1, the first. 2, approvals have a column for when they expire, so that a sweep finds those that are due. 3, unfinished
 runs, saved snapshots, and templates are found without reading all the others: a start and a new session take as
-long in an old store as in a new one. 4, audit records are charged to their tenant. 5, files have permissions.
+long in an old store as in a new one. 4, audit records are charged to their tenant. 5, files have permissions. 6, contents may
+be in files of their own.
 """
 
 from __future__ import annotations
@@ -44,6 +45,12 @@ def _steps(integer: str, text: str, field: Callable[[str], str]) -> dict[int, tu
             "(SELECT COALESCE(SUM(LENGTH(body)), 0) FROM audit WHERE audit.tenant = tenants.tenant)",
         ),
         5: (f"ALTER TABLE files ADD COLUMN mode {integer}",),
+        6: (
+            f"ALTER TABLE blobs ADD COLUMN file {text}",
+            f"ALTER TABLE packs ADD COLUMN file {text}",
+            "CREATE INDEX blobs_by_file ON blobs (file) WHERE file IS NOT NULL",
+            "CREATE INDEX packs_by_file ON packs (file) WHERE file IS NOT NULL",
+        ),
     }
 
 

@@ -15,7 +15,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import asyncpg  # type: ignore[import-untyped,unused-ignore]
@@ -108,7 +108,9 @@ class PostgresStore(Store):
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 return await _run(connection, steps)
 
-    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool, size_bytes: int) -> None:
+    async def _write(
+        self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool, contents: Sequence[bytes]
+    ) -> None:
         async with self._translated():
             if self._owning is not None:
                 await self._owning.take()

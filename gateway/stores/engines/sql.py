@@ -82,11 +82,11 @@ class Statements:
         if isinstance(operation, Clear):
             if operation.before is not None:
                 matches.append(rest[0] < binds.next(rest[0]))
-            return sa.delete(table).where(*matches)
+            return _delete(operation.table, matches)
         one_of = binds.next(rest[0], self._array)
         matches.append(rest[0] == (one_of if self._array is None else sa.any_(one_of)))
         if isinstance(operation, Delete):
-            return sa.delete(table).where(*matches)
+            return _delete(operation.table, matches)
         if isinstance(operation, Get):
             return sa.select(table).where(*matches)
         found = sa.select(rest[0]).where(*matches)
@@ -111,6 +111,12 @@ class _Binds:
         kind = sa.Text() if isinstance(column.type, sa.Text) else column.type
         self._count += 1
         return sa.bindparam(f"p{self._count}", type_=kind if array is None else array(kind))
+
+
+def _delete(table: Table[Any], matches: list[Any]) -> Any:
+    """Which says what the rows referred to, if they may."""
+    deletion = sa.delete(table.sql).where(*matches)
+    return deletion.returning(table.sql.c.file) if table.has_files else deletion
 
 
 def _scan(scan: Scan, matches: list[Any], rest: list[Any], binds: _Binds) -> Any:

@@ -21,6 +21,7 @@ from gateway.audit import verification
 from gateway.errors import StoreFailed
 from gateway.stores.changes import AppendAudit, PutTenant, PutValue
 from gateway.stores.engines.sqlite import SqliteStore
+from gateway.stores.engines.sqlite_steps import list_references
 from tests.gateway.stores.making import AT, put_file, put_session, tenant
 
 
@@ -57,7 +58,7 @@ class Trial:
     async def write(self) -> bool:
         """One write of the next number; whether it was acknowledged."""
         self.number += 1
-        content = f"{self.number}:" + "y" * 20_000
+        content = f"{self.number}:" + "y" * (300_000 if self.number % 2 else 20_000)  # in a file of its own, and not
         changes = [
             put_file("/f", content),
             PutValue("s1", "n", str(self.number).encode(), AT),
@@ -131,6 +132,9 @@ async def main(folder: Path, errors: list[int], most: int) -> dict[str, object]:
     await store.close()
     with contextlib.closing(sqlite3.connect(folder / "store.db")) as database:
         trial.problems += [row[0] for row in database.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        kept = {reference[:32] for reference in list_references(database)}
+    left = {path.name for path in (folder / "store.db.contents").iterdir()} - kept
+    trial.problems += [f"{len(left)} contents that no row refers to"] if left else []
     return {"reached": reached, "codes": dict(trial.codes), "problems": trial.problems[:20]}
 
 

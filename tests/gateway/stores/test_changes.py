@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.stores.changes import AppendAudit, PutValue, count_bytes, detect_encoding
+from gateway.stores.changes import AppendAudit, PutValue, detect_encoding, list_contents
 from tests.gateway.stores.making import AT, put_file
 
 _LONG = "é" * 100_000
@@ -26,6 +26,6 @@ def test_bytes_travel_as_text_if_they_are_text(content: bytes, encoding: str) ->
     assert detect_encoding(content) == encoding
 
 
-def test_the_bytes_of_a_write_are_those_of_its_contents() -> None:
+def test_the_contents_of_a_write_are_those_of_its_files_and_values() -> None:
     value = PutValue(session_id="s1", key="k", value=b"12345", at=AT)
-    assert count_bytes([put_file("/a", b"123"), value, AppendAudit(at=AT, kind="x")]) == 8
+    assert list_contents([put_file("/a", b"123"), value, AppendAudit(at=AT, kind="x")]) == [b"123", b"12345"]

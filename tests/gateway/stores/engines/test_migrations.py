@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sqlite3
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 from gateway.errors import StoreFailed
 from gateway.stores import audit_chain
-from gateway.stores.changes import AppendAudit, ExpireApprovals, PutApproval, PutRun, PutSnapshot, PutTenant
+from gateway.stores.changes import AppendAudit, Change, ExpireApprovals, PutApproval, PutRun, PutSnapshot, PutTenant
 from gateway.stores.engines.postgres import PostgresStore
 from gateway.stores.engines.sqlite import SqliteStore
 from gateway.stores.store import Store
@@ -45,6 +46,12 @@ def write_version_1(path: Path) -> None:
             row = ("t1", taken.id, taken.session_id, "", taken.created_at, 4, msgspec.json.encode(taken))
             database.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?, ?, ?)", row)
             database.execute("INSERT INTO packs VALUES (?, ?, ?)", ("t1", taken.id, b"pack"))
+
+
+def forget_files(connection: sqlite3.Connection) -> None:
+    for table in ("blobs", "packs"):
+        connection.execute(f"DROP INDEX {table}_by_file")
+        connection.execute(f"ALTER TABLE {table} DROP COLUMN file")
 
 
 async def check_upgraded(store: Store) -> None:
@@ -133,6 +140,7 @@ def test_a_version_1_database_is_upgraded_and_keeps_everything(postgres_url: str
         await connection.execute("ALTER TABLE runs DROP COLUMN unfinished")
         await connection.execute("ALTER TABLE snapshots DROP COLUMN kept, DROP COLUMN template")
         await connection.execute("ALTER TABLE files DROP COLUMN mode")
+        await connection.execute("ALTER TABLE blobs DROP COLUMN file; ALTER TABLE packs DROP COLUMN file")
         await connection.execute("UPDATE schema_version SET version = 1")
         openings = await asyncio.gather(*(PostgresStore.open(postgres_url) for _ in range(3)))
         assert await connection.fetchval("SELECT version FROM schema_version") == VERSION
@@ -163,6 +171,30 @@ def test_tm_store_quota_audit_records_of_an_older_store_are_charged(tmp_path: Pa
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE tenants SET bytes = bytes - ?", (held,))
         connection.execute("ALTER TABLE files DROP COLUMN mode")
+        forget_files(connection)
         connection.execute("UPDATE schema_version SET version = 3")
         connection.commit()
     assert asyncio.run(look()) == (used, held) and held > 500
+
+
+def test_large_contents_of_a_version_5_store_are_read_and_replaced(tmp_path: Path) -> None:
+    path, old, new = tmp_path / "store.db", os.urandom(1 << 20), os.urandom(1 << 20)
+
+    async def look(*changes: Change) -> bytes:
+        store = await SqliteStore.open(path, own=True)
+        await store.write("t1", changes)
+        found = await store.content("t1", "s1", "/large")
+        await store.close()
+        return found[1] if found else b""
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gateway.stores.engines.sqlite._LARGE_BYTES", 1 << 30)  # as version 5: in the row
+        asyncio.run(look(PutTenant(tenant("t1")), put_session(), put_file("/large", old)))
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        forget_files(connection)
+        connection.execute("UPDATE schema_version SET version = 5")
+        connection.commit()
+    assert asyncio.run(look()) == old
+    assert asyncio.run(look(put_file("/large", new))) == new
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT LENGTH(data), file IS NULL FROM blobs").fetchall() == [(0, 0)]

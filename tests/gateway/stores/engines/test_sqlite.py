@@ -48,19 +48,19 @@ def test_writes_that_wait_together_are_committed_together_and_fail_alone(tmp_pat
         store = await opened(tmp_path / "store.db")
         held, release = threading.Event(), threading.Event()
         sizes: list[int] = []
-        together = sqlite._commit_together
+        together = sqlite.commit_together
 
         def counting(connection: sqlite3.Connection, group: list[Any]) -> list[BaseException | None]:
             sizes.append(len(group))
             return together(connection, group)
 
-        monkeypatch.setattr(sqlite, "_commit_together", counting)
+        monkeypatch.setattr(sqlite, "commit_together", counting)
 
         def hold(connection: sqlite3.Connection) -> None:
             held.set()
             release.wait(30)
 
-        blocker = asyncio.ensure_future(store._submit(hold))
+        blocker = asyncio.ensure_future(store._work(hold))
         await asyncio.to_thread(held.wait, 30)
         writes = [
             asyncio.ensure_future(store.write("t1", [put_file(f"/{n % 9}", str(n), expect=ABSENT), AppendAudit(at=n, kind="x")]))
@@ -78,7 +78,7 @@ def test_writes_that_wait_together_are_committed_together_and_fail_alone(tmp_pat
 
 
 def test_tm_lim_starve_a_small_write_waits_for_no_more_than_one_large_write(tmp_path: Path) -> None:
-    """A flood of uploads; large writes take turns by tenant."""
+    """A flood of archives of small files; large writes take turns by tenant."""
 
     async def main() -> None:
         store = await opened(tmp_path / "store.db")
@@ -91,10 +91,11 @@ def test_tm_lim_starve_a_small_write_waits_for_no_more_than_one_large_write(tmp_
             release.wait(30)
 
         async def write(name: str, of: str, session: str, size: int) -> None:
-            await store.write(of, [put_file(f"/{name}", os.urandom(size), session)])
+            pieces = [os.urandom(min(size, 32 << 10)) for _ in range(-(-size // (32 << 10)))]
+            await store.write(of, [put_file(f"/{name}/{n}", piece, session) for n, piece in enumerate(pieces)])
             order.append(name)
 
-        blocker = asyncio.ensure_future(store._submit(hold))
+        blocker = asyncio.ensure_future(store._work(hold))
         await asyncio.to_thread(held.wait, 30)
         large = [asyncio.ensure_future(write(f"a{n}", "t1", "s1", sqlite._LARGE_BYTES)) for n in range(3)]
         large.append(asyncio.ensure_future(write("b", "t2", "s2", sqlite._LARGE_BYTES)))
@@ -144,7 +145,7 @@ def test_two_stores_on_one_file_see_each_others_writes(tmp_path: Path) -> None:
 def test_another_process_that_holds_the_lock_makes_it_busy_and_not_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway.stores.engines.sqlite._WAIT_MS", 10)
+    monkeypatch.setattr("gateway.stores.engines.sqlite_steps._WAIT_MS", 10)
 
     async def main() -> None:
         store = await opened(tmp_path / "store.db")
@@ -216,7 +217,7 @@ def test_deleting_gives_space_back_when_compacted(tmp_path: Path) -> None:
 
     async def main() -> None:
         store = await opened(tmp_path / "store.db")
-        await store.write("t1", [put_file("/large", os.urandom(4 << 20))])
+        await store.write("t1", [put_file(f"/{n}", os.urandom(32 << 10)) for n in range(160)])
         await store.compact()
         before = (tmp_path / "store.db").stat().st_size
         await store.write("t1", [DeleteSession("s1"), AppendAudit(at=AT, kind="x")])
