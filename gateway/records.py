@@ -15,7 +15,8 @@ from msgspec import Meta
 from sandbox.wire import DEFAULT_LIMITS, SNAPSHOT_VERSION, Language, RunResult, SessionLimits
 
 NIL_UUID = "00000000-0000-0000-0000-000000000000"
-Role = Literal["admin", "operator", "approver", "author", "runner"]
+Role = Literal["admin", "operator", "approver", "author", "member", "runner"]
+"""What a token is for. `runner` is the former name of `member`, taken and never given."""
 """admin: everything, of every tenant. The others belong to one tenant. operator: sessions, secrets, tokens, policies of it;
 author: policies and hooks; approver: decide approvals; runner: sessions, runs, files, values."""
 
@@ -51,13 +52,20 @@ class Tenant(Record, frozen=True, kw_only=True):
     updated_at: int
 
 
-class Token(Record, frozen=True, kw_only=True):
+class HasRole(Record, frozen=True, kw_only=True):
+    role: Role
+
+    def __post_init__(self) -> None:
+        if self.role == "runner":
+            msgspec.structs.force_setattr(self, "role", "member")
+
+
+class Token(HasRole, frozen=True, kw_only=True):
     """An API token, without the token: only its digest is stored, and only `gateway.tenants.tokens` sees it."""
 
     id: str
     tenant: str
     name: str
-    role: Role
     user: str = ""
     groups: tuple[str, ...] = ()
     created_at: int
@@ -65,7 +73,7 @@ class Token(Record, frozen=True, kw_only=True):
     revoked_at: int | None = None
 
 
-class Principal(Record, frozen=True, kw_only=True):
+class Principal(HasRole, frozen=True, kw_only=True):
     """Who asks: made from a token by `gateway.http.api.authentication`, or by a program that embeds the service."""
 
     tenant: str

@@ -237,7 +237,7 @@ def _say_dropped(count: int) -> str:
 def log_to(stream: IO[str], level: str = "info") -> None:
     """Send the log lines of `hatchway.*` to a stream, and nowhere else; what has a descriptor is never waited for."""
     target: IO[str] | LogStream = stream
-    with contextlib.suppress(OSError):  # what has no descriptor is written to as it is
+    with contextlib.suppress(OSError, AttributeError):  # what has no descriptor is written to as it is
         target = LogStream(stream.fileno(), _say_dropped)
     handler = logging.StreamHandler(target)
     handler.setFormatter(JsonLines())

@@ -55,7 +55,7 @@ async def opened(folder: Path) -> AsyncIterator[tuple[Service, Principal]]:
         now = service.clock.now_ms()
         quotas = Quotas(sessions_max=1_000_000, live_sessions_max=1_000_000, memory_mb=1 << 30, storage_bytes=1 << 50)
         await service.store.write("bench", [PutTenant(tenant=Tenant(id="bench", quotas=quotas, created_at=now, updated_at=now))])
-        yield service, Principal(tenant="bench", role="runner", user="bench")
+        yield service, Principal(tenant="bench", role="member", user="bench")
     finally:
         await service.stop(0)
 

@@ -125,7 +125,7 @@ def _serve_ours() -> None:
 
     async def serve() -> None:
         configuration, telemetry, clock = Configuration(port=0), Telemetry(), SteadyClock()
-        text, stored = mint(tenant="acme", name="bench", role="runner", now_ms=clock.now_ms())
+        text, stored = mint(tenant="acme", name="bench", role="member", now_ms=clock.now_ms())
         tenants = Tenants({stored.digest: stored.token})
         admission = Admission(configuration, telemetry, tenants.tenant)
         endpoint = Endpoint(

@@ -14,9 +14,9 @@ import * as usage from "./usage.js";
 import * as workbench from "./workbench.js";
 
 const VIEWS = [
-  { path: "sessions", name: "Sessions", key: "s", module: sessions, roles: ["operator", "runner"] },
+  { path: "sessions", name: "Sessions", key: "s", module: sessions, roles: ["operator", "member"] },
   { path: "approvals", name: "Approvals", key: "a", module: approvals },
-  { path: "tree", name: "Tree", key: "t", module: tree, roles: ["operator", "runner"] },
+  { path: "tree", name: "Tree", key: "t", module: tree, roles: ["operator", "member"] },
   { path: "policies", name: "Policy", key: "p", module: policies, roles: ["operator", "author"] },
   { path: "fleet", name: "Runners", key: "r", module: fleet },
   { path: "usage", name: "Usage", key: "u", module: usage },

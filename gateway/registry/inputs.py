@@ -133,7 +133,7 @@ class Inputs:
             record, _ = await self._book.append(tenant, msgspec.structs.replace(record, pending=kept), said)
             lane.note_written(record.next_event - 1)
         if waits is not None and kept:
-            asker = Principal(tenant=tenant, role="runner", user=waits.user)
+            asker = Principal(tenant=tenant, role="member", user=waits.user)
             self._queue(tenant, record.worker_id, lane, Waiting(waits.sequence, "", asker, waits.run_id))
             await asyncio.sleep(0)  # it begins: from now on it is ended like any turn
         return record

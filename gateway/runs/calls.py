@@ -303,7 +303,7 @@ class HookCalls:
         """The capabilities, what answers calls of them, and the list that receives the files they write. Calls are decided with
         the facts of the caller whose request the hook is about."""
         tools = [tool for tool in self._calls.tools() if tool.name in names]
-        principal = Principal(tenant=session.tenant, role="runner", user=HOOK_ACTOR)
+        principal = Principal(tenant=session.tenant, role="member", user=HOOK_ACTOR)
         left: list[FileChanges] = []
 
         async def answer(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:

@@ -67,7 +67,7 @@ class Resumption:
         if decided is not None:
             decided.set()
             return
-        requester = Principal(tenant=tenant, role="runner", user=requested_by)
+        requester = Principal(tenant=tenant, role="member", user=requested_by)
         task = asyncio.get_running_loop().create_task(self._resume_until_settled(requester, run_id))
         self._decided[tenant, run_id] = asyncio.Event()
         self._tasks.add(task)

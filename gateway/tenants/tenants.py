@@ -29,7 +29,7 @@ from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, missin
 from gateway.events import Listeners
 from gateway.policies.facts import check_facts
 from gateway.policies.in_force import Policies
-from gateway.records import Principal, Quotas, Record, Role, StoredToken, Tenant, Token
+from gateway.records import HasRole, Principal, Quotas, Record, Role, StoredToken, Tenant, Token
 from gateway.stores.changes import ABSENT, AppendAudit, DeleteTenant, PutTenant, PutToken
 from gateway.stores.pages import tenant_ids, walk
 from gateway.stores.store import Store
@@ -43,7 +43,7 @@ SYSTEM_TENANT: Final = "_system"
 """Its audit has what belongs to no tenant, when the first one was deleted. No tenant of this name can be created."""
 _BIRTH_BYTES: Final = 16
 _TENANT_ID: Final = re.compile(r"[a-z][a-z0-9_-]{0,62}")
-_RANK: Final[dict[Role, int]] = {"runner": 0, "approver": 1, "author": 1, "operator": 2, "admin": 3}
+_RANK: Final[dict[Role, int]] = {"member": 0, "approver": 1, "author": 1, "operator": 2, "admin": 3}
 
 
 Count = Annotated[int, Meta(ge=1, le=1 << 53)]
@@ -83,9 +83,9 @@ class UpdateTenant(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
     quotas: AskedQuotas | None = None
 
 
-class CreateToken(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CreateToken(HasRole, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str
-    role: Role = "runner"
+    role: Role = "member"
     user: str = ""
     groups: tuple[str, ...] = ()
     lasts_ms: int | None = None

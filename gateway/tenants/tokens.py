@@ -1,6 +1,6 @@
 """API tokens: making them, and what each role may do.
 
-    text, stored = mint(tenant="acme", name="ci", role="runner", now_ms=clock.now_ms())   # text: hw_…, shown once
+    text, stored = mint(tenant="acme", name="ci", role="member", now_ms=clock.now_ms())   # text: hw_…, shown once
     await store.write("acme", [PutToken(token=stored)])
 
 Rules: a token is `hw_` and 43 random digits of base62. Only its SHA-256 digest is kept: with 256 random bits there is nothing to
@@ -22,12 +22,12 @@ TOKEN: Final = re.compile(r"hw_[0-9A-Za-z]{43}")
 _ALPHABET: Final = string.digits + string.ascii_letters
 _DIGITS: Final = 43  # 62**43 > 2**256
 
-Audience = Literal["public", "anyone", "runner", "approver", "author", "operator", "admin"]
+Audience = Literal["public", "anyone", "member", "approver", "author", "operator", "admin"]
 """Whom an operation is for. `public` needs no token, `anyone` any valid one."""
 
 MAY: Final[dict[Audience, frozenset[Role]]] = {
-    "anyone": frozenset(("admin", "operator", "approver", "author", "runner")),
-    "runner": frozenset(("admin", "operator", "runner")),
+    "anyone": frozenset(("admin", "operator", "approver", "author", "member")),
+    "member": frozenset(("admin", "operator", "member")),
     "approver": frozenset(("admin", "operator", "approver")),
     "author": frozenset(("admin", "operator", "author")),
     "operator": frozenset(("admin", "operator")),

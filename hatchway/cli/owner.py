@@ -26,7 +26,7 @@ from sandbox.errors import RequestError, SandboxError
 if TYPE_CHECKING:
     from gateway.stores.store import Store
 
-_ROLES = ["admin", "operator", "approver", "author", "runner"]
+_ROLES = ["admin", "operator", "approver", "author", "member"]
 
 
 def add_command(commands: Any) -> None:

@@ -20,6 +20,8 @@ from policy.text.spelling import mixes_scripts
 
 Targets = tuple[Capability, ...]
 _ABOUT_CATALOG = ("HP020", "HP021")
+_FORMER = {("session.role", "runner"): "member", ("session.creator_role", "runner"): "member"}
+"""Words that policies may still say, by field, and what they are called now: a deny must not lose its meaning with its word."""
 
 
 @dataclass(slots=True)
@@ -128,7 +130,10 @@ class Vocabulary:
         if fault is not None:
             self.error(fault.code, fault.message, value.token, fault.hint)
             return None
-        return text
+        now = _FORMER.get((field_.name, text), text)
+        if now != text:
+            self.findings.add("HP107", f"`{text}` is read as `{now}`, its name now", self.span(value.token), f"write `{now}`")
+        return now
 
     def target(self, target: s.Target) -> Targets:
         """The capabilities a target stands for; empty after reporting."""

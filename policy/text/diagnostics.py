@@ -95,6 +95,7 @@ HP103 unmentioned | No rule mentions this capability. | It is denied; perhaps it
 HP104 not-covered | Rules are not both hit and missed by tests. | A mistake in them would go unnoticed.
 HP105 surviving-mutant | A condition can be flipped without any test noticing. | Only `test --mutants` looks for it.
 HP106 unused | A definition is never used. | It may have been meant somewhere.
+HP107 former-name | A word has another name now. | It is read as the new one; a later release will not know it.
 """
 
 

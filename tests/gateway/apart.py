@@ -150,7 +150,7 @@ def _furnish(admin: Caller, alpha: Caller) -> dict[str, str]:
     waiting = alpha.make("POST", "/v1/sessions/alpha-waits/runs", {"code": f"c = '{CANARY}'; tools.now()"})
     assert waiting["state"] == "waiting"
     (approval,) = alpha.make("GET", "/v1/approvals?pending=true")["items"]
-    token = alpha.make("POST", "/v1/tokens", {"name": CANARY, "role": "runner"})["token"]
+    token = alpha.make("POST", "/v1/tokens", {"name": CANARY, "role": "member"})["token"]
     return _furnish_runners(alpha) | {
         "session_id": session,
         "waiting_id": "alpha-waits",

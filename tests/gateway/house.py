@@ -42,7 +42,7 @@ test "runs" {{
   {more}
 }}
 """
-ANN = Principal(tenant="acme", role="runner", user="ann")
+ANN = Principal(tenant="acme", role="member", user="ann")
 BOB = Principal(tenant="acme", role="approver", user="bob", groups=("finance",))
 EVE = Principal(tenant="evil", role="operator", user="eve")
 Functions = Mapping[str, tuple[dict[str, Any], Callable[..., Awaitable[Any]]]]

@@ -1,6 +1,6 @@
 """Operations: what the service offers, as a table. Routes, documentation and checks are made from it.
 
-    Operation("GET", "/v1/sessions/{session_id}", "Look at a session", show_session, answer=Session, audience="runner")
+    Operation("GET", "/v1/sessions/{session_id}", "Look at a session", show_session, answer=Session, audience="member")
 
 Rules: an operation names everything a caller may send and may get; what is not named is refused. `{name}` in a path is one
 segment, `{name...}` at the end the rest of it. A handler gets a `Call`, already authenticated, admitted, decoded and bounded, and
@@ -23,7 +23,7 @@ from gateway.tenants.tokens import Audience
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 PATH: Final = re.compile(r"(/[a-z0-9_.\-]+|/\{[a-z_]+\})*(/\{[a-z_]+\.\.\.\})?|/")
-ANONYMOUS: Final = Principal(tenant="", role="runner")
+ANONYMOUS: Final = Principal(tenant="", role="member")
 """Who calls a public operation."""
 
 
@@ -113,7 +113,7 @@ class Operation:
     location: str = ""
     statuses: Mapping[int, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    audience: Audience = "runner"
+    audience: Audience = "member"
     tag: str = ""
     streamed: bool = False
     websocket: bool = False

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gateway.service import Service
 
 
-_FOR: Final = "runner"
+_FOR: Final = "member"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Preview:
             return tickets.open(text)
 
         ticket = await look()
-        await self._admission.check_rate(Principal(tenant=ticket.tenant, role="runner"))
+        await self._admission.check_rate(Principal(tenant=ticket.tenant, role="member"))
         session = await self._service.runners.find(ticket.tenant, ticket.thread_id)
         if session is None or session.ports.id_of(ticket.port) != ticket.exposure_id:
             raise refused()

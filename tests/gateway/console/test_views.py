@@ -164,7 +164,7 @@ def test_an_admin_changes_tenants(browser: Browser, gateway: Gateway) -> None:
 
 
 def test_a_runner_sees_no_views_it_may_not_use(browser: Browser, gateway: Gateway) -> None:
-    runner = Desk(gateway, browser, new_tenant(gateway), "runner")
+    runner = Desk(gateway, browser, new_tenant(gateway), "member")
     page = runner.open()
     expect(page.locator("#views a")).to_have_text(["Sessions", "Approvals ", "Tree", "Runners", "Usage"])
     expect(page.locator("#tenant")).to_be_hidden()

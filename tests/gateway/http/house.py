@@ -34,7 +34,7 @@ class House:
 
     async def furnish(self) -> None:
         now = self.service.clock.now_ms()
-        roles: tuple[Any, ...] = ("admin", "operator", "approver", "author", "runner")
+        roles: tuple[Any, ...] = ("admin", "operator", "approver", "author", "member")
         for name in ("acme", "globex"):
             changes: list[Any] = [PutTenant(tenant=Tenant(id=name, created_at=now, updated_at=now))]
             for role in roles:

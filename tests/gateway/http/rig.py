@@ -270,7 +270,7 @@ class Rig:
         self.asgi = build_application(self.endpoint, configuration, self.telemetry)
         self.server = Server(self.asgi, self.admission, configuration, self.telemetry)
 
-    def token(self, tenant: str = "acme", role: Any = "runner", **more: Any) -> str:
+    def token(self, tenant: str = "acme", role: Any = "member", **more: Any) -> str:
         text, stored = mint(tenant=tenant, name="test", role=role, now_ms=self.clock.now_ms(), **more)
         self.memory.add(stored)
         return text

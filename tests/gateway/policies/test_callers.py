@@ -62,7 +62,7 @@ def test_tm_pol_caller_a_resumed_run_has_the_facts_of_its_own_caller() -> None:
                 session = (await house.sessions.create(OPERATOR, CreateSession())).id
                 run = await house.runs.run(caller, session, RunBody(code=code))
                 settled = await decide(house, "approve")
-                requester = Principal(tenant="acme", role="runner", user=settled.requested_by)
+                requester = Principal(tenant="acme", role="member", user=settled.requested_by)
                 done = await house.resumption.resume(requester, run.id)
                 assert done.result is not None and done.result.status is status
 
@@ -85,7 +85,7 @@ def test_what_belongs_to_the_session_has_other_names_for_catalogs_that_know_them
         id="s", tenant="acme", user="olga", language=Language.PYTHON, created_at=1, updated_at=1, last_used_at=1,
         facts={"role": "operator", "creator_role": "operator", "mfa": True},
     )  # fmt: skip
-    asked = {"tenant": "acme", "plan": "team", "session.mfa": True, "user": "ann", "session.role": "runner"}
+    asked = {"tenant": "acme", "plan": "team", "session.mfa": True, "user": "ann", "session.role": "member"}
     assert facts_of(tenant, session, ANN) == asked
     known = facts_of(tenant, session, ANN, {"session.role", "session.creator", "session.creator_role"})
     assert known == {**asked, "session.creator": "olga", "session.creator_role": "operator"}

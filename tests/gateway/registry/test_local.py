@@ -16,7 +16,7 @@ from gateway.records import Principal
 from gateway.registry.identifiers import local_worker_id
 from gateway.registry.local import METADATA_BYTES_MAX, LocalRuntime
 
-ANN = Principal(tenant="acme", role="runner", user="ann")
+ANN = Principal(tenant="acme", role="member", user="ann")
 ROOT = "/home/ann/project"
 
 

@@ -15,7 +15,7 @@ from gateway.registry.remote import Heartbeat
 from gateway.registry.wire import InputRequest, RunAccepted, SpawnRequest, StopRequest, WorkspaceCompanion, diagnostic
 from tests.gateway.registry.shelf import Shelf
 
-ANN = Principal(tenant="acme", role="runner", user="ann")
+ANN = Principal(tenant="acme", role="member", user="ann")
 
 
 def ids(found: Any) -> list[str]:

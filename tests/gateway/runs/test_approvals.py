@@ -160,7 +160,7 @@ def test_tm_appr_self_whoever_asks_cannot_approve_unless_the_policy_says_anyone(
     asyncio.run(main())
 
 
-BOB_RUNS = Principal(tenant="acme", role="runner", user="bob")
+BOB_RUNS = Principal(tenant="acme", role="member", user="bob")
 
 
 def test_tm_appr_self_what_somebody_approved_for_others_answers_no_call_of_their_own() -> None:

@@ -69,7 +69,7 @@ def entry(kind: str, name: str, *, of: str = "t1", at: int = AT, **body: Any) ->
 
 
 def token(name: str, digest: str, *, of: str = "t1", **more: Any) -> StoredToken:
-    return StoredToken(token=Token(id=name, tenant=of, name=name, role="runner", created_at=AT, **more), digest=digest)
+    return StoredToken(token=Token(id=name, tenant=of, name=name, role="member", created_at=AT, **more), digest=digest)
 
 
 async def code_of(store: Store, *changes: Change, tenant: str = "t1") -> str:

@@ -41,9 +41,9 @@ def test_tm_store_full_an_approval_is_refused_and_a_token_revoked(tmp_path: Path
         assert said.status == 200, said.json
         assert (await finished(house, run_id))["error"]["code"] == "PERMISSION_DENIED"
         await fill(house)
-        (mine,) = [one for one in (await house.ask("GET", "/v1/tokens")).json["items"] if one["role"] == "runner"]
+        (mine,) = [one for one in (await house.ask("GET", "/v1/tokens")).json["items"] if one["role"] == "member"]
         assert (await house.ask("DELETE", f"/v1/tokens/{mine['id']}")).status == 200
-        assert (await house.ask("GET", "/v1/me", role="runner")).status == 401
+        assert (await house.ask("GET", "/v1/me", role="member")).status == 401
 
     live_in(tmp_path, test)
 

@@ -69,9 +69,9 @@ def test_the_store_is_where_serve_keeps_it_unless_another_is_named(
 
 
 def test_tenant_role_and_name_can_be_chosen(data: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["tokens", "new", "--data", data, "--tenant", "acme", "--role", "runner", "--name", "ci"]) == 0
+    assert main(["tokens", "new", "--data", data, "--tenant", "acme", "--role", "member", "--name", "ci"]) == 0
     token, _ = found(data, capsys.readouterr().out.strip())
-    assert token is not None and (token.tenant, token.role, token.name) == ("acme", "runner", "ci")
+    assert token is not None and (token.tenant, token.role, token.name) == ("acme", "member", "ci")
 
 
 def test_the_first_tenant_is_made_anew_if_it_was_deleted_and_no_other_is(data: str, capsys: pytest.CaptureFixture[str]) -> None:

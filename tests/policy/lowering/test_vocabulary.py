@@ -30,3 +30,21 @@ def test_field_or_let_is_not_a_text(body: str, place: str) -> None:
 
 def test_quoted_word_is_a_text_whatever_else_has_its_name() -> None:
     assert reports(small('deny fs.read when user == "tenant"')) == []
+
+
+def test_a_rule_for_a_role_by_its_former_name_holds_for_the_role() -> None:
+    text = """policy p v 1
+allow fs.read
+deny fs.read when session.role in { runner, guest }
+test "t" {
+  as { tenant a, session.role member }
+  fs.read { path "/a" } => deny
+}
+test "u" {
+  as { tenant a, session.role operator }
+  fs.read { path "/a" } => allow
+}
+"""
+    found = judge(text).diagnostics
+    assert [d.code for d in found if d.severity == "error"] == []  # its tests pass
+    assert "HP107" in [d.code for d in found]

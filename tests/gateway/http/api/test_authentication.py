@@ -22,20 +22,20 @@ def rig_of(**settings: Any) -> Rig:
 
 
 def test_a_token_is_shown_once_and_only_its_digest_is_kept() -> None:
-    text, stored = mint(tenant="acme", name="ci", role="runner", now_ms=1000)
+    text, stored = mint(tenant="acme", name="ci", role="member", now_ms=1000)
     assert TOKEN.fullmatch(text)
     assert text not in msgspec.json.encode(stored).decode()
     assert stored.digest == digest_of_token(text)
-    assert len({mint(tenant="a", name="", role="runner", now_ms=1)[0] for _ in range(100)}) == 100
+    assert len({mint(tenant="a", name="", role="member", now_ms=1)[0] for _ in range(100)}) == 100
 
 
 def test_tm_http_token_unknown_malformed_expired_and_revoked_tokens_look_the_same() -> None:
     async def main() -> None:
         rig = rig_of()
         expired = rig.token(expires_at=rig.clock.now_ms())
-        revoked, stored = mint(tenant="acme", name="x", role="runner", now_ms=1)
+        revoked, stored = mint(tenant="acme", name="x", role="member", now_ms=1)
         rig.memory.add(msgspec.structs.replace(stored, token=msgspec.structs.replace(stored.token, revoked_at=2)))
-        unknown = mint(tenant="acme", name="x", role="runner", now_ms=1)[0]
+        unknown = mint(tenant="acme", name="x", role="member", now_ms=1)[0]
         good = rig.token()
         answers = set()
         headers = [
@@ -129,14 +129,14 @@ def test_tm_http_clock_an_expired_token_stays_expired_when_the_clock_goes_back_o
     assert restarted.now_ms() >= 20_000_000
 
 
-@pytest.mark.parametrize("role", ["admin", "operator", "approver", "author", "runner"])
+@pytest.mark.parametrize("role", ["admin", "operator", "approver", "author", "member"])
 def test_a_role_may_do_what_its_audience_says_and_nothing_else(role: Any) -> None:
     async def main() -> None:
         rig = rig_of()
         token = rig.token(role=role)
         wanted = 200 if role == "admin" else 403
         assert (await ask(rig.asgi, "GET", "/v1/admin", token=token)).status == wanted
-        wanted = 200 if role in MAY["runner"] else 403
+        wanted = 200 if role in MAY["member"] else 403
         assert (await ask(rig.asgi, "GET", "/v1/notes", token=token)).status == wanted
 
     asyncio.run(main())

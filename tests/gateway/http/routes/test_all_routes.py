@@ -17,10 +17,10 @@ pytestmark = needs_javascript
 
 def test_a_session_is_made_used_saved_forked_and_deleted_over_http(tmp_path: Path) -> None:
     async def test(house: House) -> None:
-        made = await house.ask("POST", "/v1/sessions", {"id": "s1", **JAVASCRIPT}, role="runner")
+        made = await house.ask("POST", "/v1/sessions", {"id": "s1", **JAVASCRIPT}, role="member")
         assert (made.status, made.headers["location"]) == (201, "/v1/sessions/s1")
         assert (await house.ask("POST", "/v1/sessions", {"id": "s1"})).code == "SESSION_EXISTS"
-        ran = await house.ask("POST", "/v1/sessions/s1/runs", {"code": "var x = 20; console.log('hi'); x * 2"}, role="runner")
+        ran = await house.ask("POST", "/v1/sessions/s1/runs", {"code": "var x = 20; console.log('hi'); x * 2"}, role="member")
         assert ran.status == 200
         result = ran.json["result"]
         assert (result["status"], result["result"], result["stdout"]) == ("ok", 40, "hi\n")
@@ -144,10 +144,12 @@ def test_the_operators_default_is_read_like_a_policy_while_it_is_in_force(tmp_pa
 
 def test_a_token_is_minted_used_and_revoked_at_once(tmp_path: Path) -> None:
     async def test(house: House) -> None:
-        minted = await house.ask("POST", "/v1/tokens", {"name": "ci", "role": "runner"})
+        minted = await house.ask("POST", "/v1/tokens", {"name": "ci", "role": "member"})
         assert minted.status == 201
         house.tokens["acme", "new"] = minted.json["secret"]
-        assert (await house.ask("GET", "/v1/me", role="new")).json["role"] == "runner"
+        assert (await house.ask("GET", "/v1/me", role="new")).json["role"] == "member"
+        former = await house.ask("POST", "/v1/tokens", {"name": "old", "role": "runner"})
+        assert former.json["token"]["role"] == "member"
         assert (await house.ask("POST", "/v1/tokens", {"name": "x", "role": "admin"})).status == 403
         assert minted.json["secret"] not in (await house.ask("GET", "/v1/tokens")).body.decode()
         assert (await house.ask("DELETE", f"/v1/tokens/{minted.json['token']['id']}")).status == 200
@@ -189,7 +191,7 @@ def test_what_retention_would_forget_is_shown_forgotten_and_counted(tmp_path: Pa
         assert shown.json["counts"]["sessions"] == 0 and shown.json["rules"]["audit_ms"] == 365 * 86_400_000
         house.service.upkeep.rules = Retention(idle_sessions_ms=0)
         assert (await house.ask("GET", "/v1/retention")).json["sessions"] == ["s1"]
-        assert (await house.ask("GET", "/v1/retention", role="runner")).status == 403
+        assert (await house.ask("GET", "/v1/retention", role="member")).status == 403
         assert (await house.ask("GET", "/v1/retention", tenant="globex")).json["sessions"] == []
         assert (await house.ask("POST", "/v1/retention")).json["sessions"] == 1
         assert (await house.ask("GET", "/v1/sessions/s1")).status == 404

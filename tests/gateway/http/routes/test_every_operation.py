@@ -134,7 +134,7 @@ def plain(reply: Reply, names: dict[str, str]) -> tuple[str, ...]:
     return text, json.dumps(headers, sort_keys=True)
 
 
-@pytest.mark.parametrize("role", ["runner", "approver", "author", "operator"])
+@pytest.mark.parametrize("role", ["member", "approver", "author", "operator"])
 def test_every_operation_is_closed_to_the_roles_it_is_not_for(tmp_path: Path, role: str) -> None:
     from gateway.tenants.tokens import MAY
 

@@ -42,14 +42,14 @@ def served(tmp_path: Path, test: Callable[[Ask], Awaitable[None]]) -> None:
         face, tokens, now = Face(service, configuration, Telemetry()), {}, service.clock.now_ms()
         for tenant in ("acme", "globex"):
             changes: list[Any] = [PutTenant(tenant=Tenant(id=tenant, created_at=now, updated_at=now))]
-            for role in ("operator", "runner", "approver"):
+            for role in ("operator", "member", "approver"):
                 text, stored = mint(tenant=tenant, name=role, role=role, now_ms=now)  # type: ignore[arg-type]
                 tokens[tenant, role] = text
                 changes.append(PutToken(token=stored))
             await service.store.write(tenant, changes)
 
         async def asking(
-            method: str, target: str, body: Any = b"", tenant: str = "acme", role: str = "runner", **headers: str
+            method: str, target: str, body: Any = b"", tenant: str = "acme", role: str = "member", **headers: str
         ) -> Reply:
             return await ask(face.asgi, method, target, body, token=tokens[tenant, role], **headers)
 

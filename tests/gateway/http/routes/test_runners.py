@@ -82,14 +82,14 @@ class House:
         now = self.service.clock.now_ms()
         for tenant in ("acme", "globex"):
             changes: list[Any] = [PutTenant(tenant=Tenant(id=tenant, created_at=now, updated_at=now))]
-            for role in ("operator", "runner", "approver"):
+            for role in ("operator", "member", "approver"):
                 text, stored = mint(tenant=tenant, name=role, role=role, now_ms=now)  # type: ignore[arg-type]
                 self.tokens[tenant, role] = text
                 changes.append(PutToken(token=stored))
             await self.service.store.write(tenant, changes)
 
     async def ask(
-        self, method: str, target: str, body: Any = b"", tenant: str = "acme", role: str = "runner", **headers: str
+        self, method: str, target: str, body: Any = b"", tenant: str = "acme", role: str = "member", **headers: str
     ) -> Reply:
         return await ask(self.asgi, method, target, body, token=self.tokens[tenant, role], **headers)
 
@@ -402,7 +402,7 @@ def test_tm_run_preview_websockets_are_let_in_by_token_or_ticket(tmp_path: Path)
             await house.face.server.start()
             house.is_serving = True
             base = house.face.server.url.replace("http", "ws")
-            bearer: Any = f"hatchway.bearer.{house.tokens['acme', 'runner']}"
+            bearer: Any = f"hatchway.bearer.{house.tokens['acme', 'member']}"
             for url, protocols in ((ticket, None), (f"/preview/t1/{port}/", [bearer])):
                 async with connect(base + url, subprotocols=protocols) as stream:
                     assert await stream.recv() == "hello"
@@ -425,7 +425,7 @@ def test_tm_run_preview_websockets_are_let_in_by_token_or_ticket(tmp_path: Path)
                 with pytest.raises(ConnectionClosed) as closed:
                     await stream.recv()
                 assert closed.value.rcvd is not None and closed.value.rcvd.code == 1008
-            house.tokens["acme", "runner"] = house.tokens["acme", "operator"]  # `a_server` has something left to ask
+            house.tokens["acme", "member"] = house.tokens["acme", "operator"]  # `a_server` has something left to ask
 
     live_in(tmp_path, test)
 

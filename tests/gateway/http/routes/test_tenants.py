@@ -39,7 +39,7 @@ async def failed_logins(house: House, tenant: str) -> list[str]:
 def test_a_failed_login_is_in_the_audit_of_the_tokens_tenant_or_else_in_the_operators_own(tmp_path: Path) -> None:
     async def test(house: House) -> None:
         await make_first(house)
-        text, stored = mint(tenant="globex", name="old", role="runner", now_ms=1, expires_at=2)
+        text, stored = mint(tenant="globex", name="old", role="member", now_ms=1, expires_at=2)
         await house.service.store.write("globex", [PutToken(token=stored)])
         assert (await ask(house.face.asgi, "GET", "/v1/me", token=UNKNOWN, address="192.0.2.7")).status == 401
         assert (await ask(house.face.asgi, "GET", "/v1/me", token=text, address="192.0.2.8")).status == 401
@@ -166,7 +166,7 @@ def test_the_last_admins_token_cannot_be_revoked(tmp_path: Path) -> None:
         assert (await revoke("admin", "globex")).status == 200
         refused = await revoke("admin")
         assert (refused.status, refused.code) == (409, "LAST_ADMIN")
-        assert (await revoke("runner")).status == 200
+        assert (await revoke("member")).status == 200
 
     live_in(tmp_path, test)
 
@@ -266,7 +266,7 @@ def test_of_two_admins_who_revoke_each_others_tokens_one_stays(tmp_path: Path) -
 def test_tm_appr_self_where_admins_make_tokens_an_operator_has_no_second_identity(tmp_path: Path) -> None:
     async def test(house: House) -> None:
         asked = {"name": "second", "role": "approver", "user": "invented"}
-        for role in ("approver", "runner", "operator"):
+        for role in ("approver", "member", "operator"):
             refused = await house.ask("POST", "/v1/tokens", {**asked, "role": role})
             assert (refused.status, refused.json["code"]) == (403, "PERMISSION_DENIED")
         made = await house.ask("POST", "/v1/tokens", asked, role="admin")

@@ -285,7 +285,7 @@ def test_readiness_tells_how_far_each_language_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "none", "runner", "operator", "admin"),
+    ("setting", "none", "member", "operator", "admin"),
     [
         ("open", 200, 200, 200, 200),
         ("operator", 401, 403, 200, 200),
@@ -294,11 +294,11 @@ def test_readiness_tells_how_far_each_language_is() -> None:
         ("off", 404, 404, 404, 404),
     ],
 )
-def test_tm_http_metrics_are_for_whom_the_setting_says(setting: Any, none: int, runner: int, operator: int, admin: int) -> None:
+def test_tm_http_metrics_are_for_whom_the_setting_says(setting: Any, none: int, member: int, operator: int, admin: int) -> None:
     async def main() -> None:
         rig = rig_of(metrics=setting)
         assert (await ask(rig.asgi, "GET", "/metrics")).status == none
-        for role, status in (("runner", runner), ("operator", operator), ("admin", admin)):
+        for role, status in (("member", member), ("operator", operator), ("admin", admin)):
             assert (await ask(rig.asgi, "GET", "/metrics", token=rig.token("acme", role))).status == status
 
     asyncio.run(main())
