@@ -8,8 +8,6 @@ Rules: one at a time for a tenant, in its turn (`gateway.pools`); each has bound
 overran them, or whose caller has left, is killed, and the next call starts another one. What the function refuses
 (`GatewayError`) is raised here. Values go as MessagePack: the function's arguments are plain, its answer is made again as it is
 annotated. A child computes for one tenant after the other; it runs our own functions only.
-
-Does not know: what is computed.
 """
 
 from __future__ import annotations

@@ -260,7 +260,14 @@ class Service:
         """Offer the capabilities, put the default policy in force, recover from a crash, and begin maintenance."""
         files = SessionFiles(self.files)
         self._servers = await equip(
-            self.catalogue, equipment or Equipment(), self.egress, self.vault, files, self.clock.now_ms, functions
+            self.catalogue,
+            equipment or Equipment(),
+            self.egress,
+            self.vault,
+            files,
+            self.clock.now_ms,
+            functions,
+            self.default.learn_soon,
         )
         await self.default.find(self._servers)
         await self.runners.recover()

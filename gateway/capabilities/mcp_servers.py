@@ -68,12 +68,17 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 class ServerSource(Source):
     """`on_change` is told when there are other tools."""
 
-    def __init__(self, spec: ServerSpec, connect: Connect, clock_ms: Callable[[], int] | None = None) -> None:
-        self.spec = spec
+    def __init__(
+        self,
+        spec: ServerSpec,
+        connect: Connect,
+        clock_ms: Callable[[], int] | None = None,
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.spec, self._on_change = spec, on_change
         self._trying: asyncio.Task[None] | None = None
         self._tried = asyncio.Event()
         self._is_reached = False
-        self.on_change: Callable[[], None] | None = None
         self.diagnostics: list[str] = []
         self._connect = connect
         self._clock_ms = clock_ms or (lambda: time.monotonic_ns() // 1_000_000)
@@ -213,8 +218,7 @@ class ServerSource(Source):
         offers = [same[0] for same in found.values() if len(same) == 1]
         if [offer.capability for offer in offers] != [offer.capability for offer in self._offers]:
             self._offers = offers
-            if self.on_change is not None:
-                self.on_change()
+            self._on_change()
 
     def _offer(self, tool: Tool) -> Offer:
         prefix = self.spec.name if self.spec.prefix is None else self.spec.prefix

@@ -67,9 +67,11 @@ async def equip(
     vault: Vault,
     files: SessionFiles,
     clock_ms: Callable[[], int],
-    functions: Sequence[tuple[Any, Callable[..., Any]]] = (),
+    functions: Sequence[tuple[Any, Callable[..., Any]]],
+    on_change: Callable[[], None],
 ) -> list[ServerSource]:
-    """Offer built-ins, functions, endpoints and servers. Servers connect in the background."""
+    """Offer built-ins, functions, endpoints and servers. Servers connect in the background; `on_change` is told when one of them
+    offers something else."""
     secrets = PolicedSecrets(vault)
     client = WebClient(egress, decide_for, secrets)
     await catalogue.add("builtins", BuiltinSource(catalogue.tools, files, client, clock_ms))
@@ -78,7 +80,7 @@ async def equip(
     try:
         if equipment.endpoints:
             await catalogue.add("endpoints", EndpointSource(equipment.endpoints, client))
-        return await _connect(catalogue, equipment.servers, egress, secrets) if equipment.servers else []
+        return await _connect(catalogue, equipment.servers, egress, secrets, on_change) if equipment.servers else []
     except RequestError as wrong:
         raise ConfigurationError(f"the equipment cannot be used: {wrong.error.message}") from None
 
@@ -92,7 +94,7 @@ def list_states(catalogue: Catalogue, servers: Sequence[ServerSource]) -> dict[s
 
 
 async def _connect(
-    catalogue: Catalogue, servers: Sequence[ServerSpec], egress: Egress, secrets: PolicedSecrets
+    catalogue: Catalogue, servers: Sequence[ServerSpec], egress: Egress, secrets: PolicedSecrets, on_change: Callable[[], None]
 ) -> list[ServerSource]:
     from gateway.capabilities.mcp_connections import connect_to  # a second of imports, which only those pay who have servers
 
@@ -100,7 +102,7 @@ async def _connect(
     for name in names:
         if names.count(name) > 1:
             raise RequestError("INVALID_ARGUMENT", f"the server {name!r} is declared twice")
-    sources = [ServerSource(spec, connect_to(spec, egress, secrets)) for spec in servers]
+    sources = [ServerSource(spec, connect_to(spec, egress, secrets), on_change=on_change) for spec in servers]
     for source in sources:
         await catalogue.add(f"server {source.spec.name}", source)
     return sources

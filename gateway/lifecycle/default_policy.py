@@ -37,6 +37,7 @@ class DefaultPolicy:
     _known: list[Capability] = field(default_factory=list)
     _hidden: dict[str, list[str]] = field(default_factory=dict)
     _learning: asyncio.Task[None] | None = None
+    _is_in_force: bool = False
 
     async def find(self, servers: Sequence[ServerSource]) -> None:
         """Put it in force. Raises `ConfigurationError` if it cannot be read though every server was tried."""
@@ -53,9 +54,8 @@ class DefaultPolicy:
                 _, trying = await asyncio.wait(trying, return_when=asyncio.FIRST_COMPLETED)
         for task in trying:
             task.cancel()
-        for server in servers:
-            server.on_change = self._learn_soon
-        self._learn_soon()
+        self._is_in_force = True
+        self.learn_soon()
 
     async def close(self) -> None:
         if self._learning is not None:
@@ -71,8 +71,9 @@ class DefaultPolicy:
         self._policies.use_default(default.policy, default.programs)
         self._known = tools
 
-    def _learn_soon(self) -> None:
-        if self._learning is None or self._learning.done():
+    def learn_soon(self) -> None:
+        """There may be something else to call. Until the default is in force, `find` looks itself."""
+        if self._is_in_force and (self._learning is None or self._learning.done()):
             self._learning = asyncio.create_task(self._learn())
 
     async def _learn(self) -> None:

@@ -1,6 +1,6 @@
 """Metrics that come from the store and from the service's parts. Names and texts: `gateway.telemetry.METRICS`.
 
-    store.on_written = tally.written             # runs, calls, hooks, approvals: everything that was acknowledged
+    store.observe(tally.written)                 # runs, calls, hooks, approvals: everything that was acknowledged
     tally.show(telemetry.registry)
 
 Rules: an event is counted when it has been written, so that numbers and audit log agree; a state is read when it is scraped.

@@ -23,7 +23,7 @@ from gateway.registry import wire
 from gateway.registry.errors import UnknownWorker
 from gateway.registry.inputs import Inputs, Turns
 from gateway.registry.projections import LABEL, NOT_FOUND, STOPPED, STORE_ERROR, busy, host, invalid, worker_summary
-from gateway.registry.runtime import OneHostRuntime, Refusal, answer_refusals
+from gateway.registry.runtime import Runtime, Refusal, answer_refusals
 from gateway.registry.spawning import WORKERS_MAX, Spawner
 from gateway.registry.worker_queues import WAITING_MAX, Lane, Lanes
 from gateway.registry.worker_records import PAGE_MAX, Book, Bounds, Said, WorkerRecord
@@ -33,7 +33,7 @@ from gateway.stores.store import Store
 INPUT_BYTES_MAX: Final = 256 << 10
 
 
-class EmbeddedRuntime(OneHostRuntime):
+class EmbeddedRuntime(Runtime):
     runtime_id, label, kind = wire.EMBEDDED_RUNTIME, LABEL, "embedded_worker_runtime"
     source = wire.RuntimeSource(
         kind="embedded_worker_runtime", note="workers inside of this gateway, known by runtime_id and worker_id"
@@ -234,16 +234,13 @@ class EmbeddedRuntime(OneHostRuntime):
     async def _hold(self, principal: Principal, worker_id: str) -> AsyncIterator[tuple[Lane, WorkerRecord]]:
         """The worker, with no other writer at it. Inputs that will not be finished any more are settled first."""
         lane = self._lanes.find(principal.tenant, worker_id)
-        try:
-            async with lane.hold():
-                record = await self._book.find(principal.tenant, worker_id)
-                if record is None or lane.is_gone:
-                    raise UnknownWorker(self.runtime_id, worker_id)
-                if record.pending and not lane.is_busy:
-                    record = await self._inputs.settle(principal, record, lane)
-                yield lane, record
-        finally:
-            self._lanes.drop_idle(principal.tenant, worker_id)
+        async with lane.lock:
+            record = await self._book.find(principal.tenant, worker_id)
+            if record is None or lane.is_gone:
+                raise UnknownWorker(self.runtime_id, worker_id)
+            if record.pending and not lane.is_busy:
+                record = await self._inputs.settle(principal, record, lane)
+            yield lane, record
 
     @contextlib.asynccontextmanager
     async def _use(self, principal: Principal, worker_id: str) -> AsyncIterator[tuple[Lane, WorkerRecord]]:

@@ -18,6 +18,8 @@ DIGEST_HEX_LEN: Final = 16
 MAX_HINT_LEN: Final = 80
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_:\-]{1,120}")
 _OUTSIDE: Final = re.compile(r"[^A-Za-z0-9_-]")
+_UNSHOWN: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff/\\\\]")
+"""Control characters, half surrogates, which no JSON can say, and slashes."""
 
 
 def make_id(prefix: str, value: str) -> str:
@@ -28,22 +30,6 @@ def make_id(prefix: str, value: str) -> str:
     body = body[:room].strip("-") or "id"
     made = f"{prefix}{body}-{digest}"
     return made if len(made) <= MAX_IDENTIFIER_LEN else f"{prefix[: MAX_IDENTIFIER_LEN - 1 - DIGEST_HEX_LEN]}-{digest}"
-
-
-def local_host_id(workspace_id: str) -> str:
-    return make_id("local-", workspace_id)
-
-
-def embedded_host_id(workspace_id: str) -> str:
-    return make_id("embedded-", workspace_id)
-
-
-def remote_host_id(runtime_id: str) -> str:
-    return make_id("remote-", runtime_id)
-
-
-def local_worker_id(pod_name: str) -> str:
-    return make_id("local-worker-", pod_name)
 
 
 def check_id(kind: str, value: str) -> str:
@@ -59,11 +45,4 @@ def is_id(value: object) -> bool:
 
 def display_hint(value: str, most: int = MAX_HINT_LEN) -> str:
     """A text of another party, safe to show: no control characters, no slashes, not long."""
-    if len(value) <= most and value.isprintable() and "/" not in value and "\\" not in value:
-        return value
-    return "".join(c for c in value[: 16 * most] if not _is_control(c) and c not in "/\\")[:most]
-
-
-def _is_control(c: str) -> bool:
-    """Control characters, and half surrogates, which no JSON can say."""
-    return c < " " or "\x7f" <= c < "\xa0" or "\ud800" <= c < "\ue000"
+    return _UNSHOWN.sub("", value[: 16 * most])[:most]

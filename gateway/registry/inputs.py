@@ -4,8 +4,6 @@ Rules: inputs of one worker take turns in order, of many workers side by side. W
 transcript. A turn that waits for an approval is in the book with its run, and is waited for again after a restart. One that was
 under way when the gateway stopped is said to be interrupted: it is never run again by itself, and INVARIANT: nothing that is said
 to be interrupted is done later.
-
-Does not know: how workers are spawned, stopped and watched.
 """
 
 from __future__ import annotations
@@ -141,7 +139,7 @@ class Inputs:
     def _queue(self, tenant: str, worker_id: str, lane: Lane, waiting: Waiting) -> None:
         lane.queue.append(waiting)
         if not lane.is_busy:
-            lane.task = asyncio.create_task(self._work(tenant, worker_id, lane))
+            self._lanes.begin(lane, self._work(tenant, worker_id, lane))
 
     async def _work(self, tenant: str, worker_id: str, lane: Lane) -> None:
         """The inputs of one worker, one after the other."""
@@ -152,7 +150,6 @@ class Inputs:
                 await self._turn(tenant, worker_id, lane, waiting)
             except GatewayError as error:
                 _log.error("a turn of %s could not be stored: %s", worker_id, error)
-        asyncio.get_running_loop().call_soon(self._lanes.drop_idle, tenant, worker_id)
 
     async def _turn(self, tenant: str, worker_id: str, lane: Lane, waiting: Waiting) -> None:
         record = await self._book.find(tenant, worker_id)
@@ -177,7 +174,7 @@ class Inputs:
             _log.exception("a turn of %s failed", worker_id)
             status, run_id, content = "refused", "", describe_problem("SESSION", "")
         data = {"sequence": waiting.sequence, "status": status, "run_id": run_id}
-        async with lane.hold():
+        async with lane.lock:
             record = None if lane.is_gone else await self._book.find(tenant, worker_id)
             if record is not None and record.session_id == session_id:
                 left = tuple(sequence for sequence in record.pending if sequence != waiting.sequence)
@@ -191,7 +188,7 @@ class Inputs:
     ) -> None:
         """Which run is to be waited for again, if the gateway stops meanwhile."""
         waits = WaitingTurn(sequence=waiting.sequence, run_id=run_id, user=waiting.principal.name)
-        async with lane.hold():
+        async with lane.lock:
             record = None if lane.is_gone else await self._book.find(tenant, worker_id)
             if record is not None and record.session_id == session_id and record.waiting != waits:
                 await self._book.append(tenant, msgspec.structs.replace(record, waiting=waits), [])

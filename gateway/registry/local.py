@@ -21,12 +21,13 @@ import msgspec
 
 from gateway.records import Principal
 from gateway.registry import wire
-from gateway.registry.identifiers import display_hint, local_host_id, local_worker_id
-from gateway.registry.runtime import LOOKING, OneHostRuntime, Refusal, describe_abilities, rfc3339
+from gateway.registry.identifiers import display_hint, make_id
+from gateway.registry.runtime import LOOKING, Runtime, Refusal, describe_abilities, rfc3339
 
 METADATA_BYTES_MAX: Final = 64 << 10
 PODS_MAX: Final = 20_000
 _SETTLED_NS: Final = 2_000_000_000
+_WORKER_ID: Final = "local-worker-"
 _ACTIONS: Final = [wire.diagnostic("worker_actions_not_implemented", "info", "local workers can be seen, not controlled")]
 _UNAVAILABLE: Final = wire.diagnostic("local_pod_registry_unavailable", "warning", "no directory of local workers is configured")
 _NO_ROOT: Final = wire.diagnostic("local_pod_workspace_root_missing", "warning", "a worker's metadata names no workspace")
@@ -46,13 +47,13 @@ class Metadata(msgspec.Struct, frozen=True, kw_only=True):
     resolved_manifest_snapshot: Any = None
 
 
-class LocalRuntime(OneHostRuntime):
+class LocalRuntime(Runtime):
     runtime_id, label, kind = wire.LOCAL_RUNTIME, "Local Worker runtime", "local_pod"
     source = wire.RuntimeSource(kind="local_compatibility", note="a read-only view of local workers' metadata")
     status = "available"
 
     def __init__(self, workspace_id: str, workspace_root: str, data_dir: Path | None, clock_ms: Callable[[], int]) -> None:
-        self._host_id = local_host_id(workspace_id)
+        self._host_id = make_id("local-", workspace_id)
         self._root, self._clock_ms = workspace_root, clock_ms
         self._pods = None if data_dir is None else data_dir / "pods"
         self._names: dict[str, str] = {}
@@ -127,7 +128,7 @@ class LocalRuntime(OneHostRuntime):
             with os.scandir(pods) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False) and entry.name.isprintable():
-                        names[local_worker_id(entry.name)] = entry.name
+                        names[make_id(_WORKER_ID, entry.name)] = entry.name
                     if len(names) > PODS_MAX:
                         raise _refuse_registry(f"there are more than {PODS_MAX} local workers")
         except OSError as error:
@@ -158,7 +159,7 @@ class LocalRuntime(OneHostRuntime):
             status = "active:pending_segment" if found.active.segment_id is None else "active:segment"
         return wire.WorkerSummary(
             runtime_id=self.runtime_id,
-            worker_id=local_worker_id(name),
+            worker_id=make_id(_WORKER_ID, name),
             host_id=self._host_id,
             label=display_hint(found.worker_name),
             role=_manifest_hint(found.resolved_manifest_snapshot, "role", "role_claim"),

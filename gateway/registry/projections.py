@@ -12,7 +12,7 @@ from typing import Final
 
 from gateway.records import Run
 from gateway.registry import wire
-from gateway.registry.identifiers import display_hint, embedded_host_id
+from gateway.registry.identifiers import display_hint, make_id
 from gateway.registry.runtime import CONTROLLING, LOOKING, Refusal, describe_abilities, rfc3339
 from gateway.registry.worker_records import WorkerRecord
 
@@ -52,7 +52,7 @@ def busy(message: str) -> Refusal:
 def host(runtime_id: str, workspace_id: str, limit: int, now_ms: int) -> wire.HostSummary:
     return wire.HostSummary(
         runtime_id=runtime_id,
-        host_id=embedded_host_id(workspace_id),
+        host_id=make_id("embedded-", workspace_id),
         label=LABEL,
         kind=wire.EMBEDDED_HOST,
         status="available",
@@ -73,7 +73,7 @@ def worker_summary(runtime_id: str, workspace_id: str, record: WorkerRecord) -> 
     return wire.WorkerSummary(
         runtime_id=runtime_id,
         worker_id=record.worker_id,
-        host_id=embedded_host_id(workspace_id),
+        host_id=make_id("embedded-", workspace_id),
         label=display_hint(record.worker_id),
         role=display_hint(record.role),
         profile=display_hint(record.profile),

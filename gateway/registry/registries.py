@@ -6,8 +6,6 @@
 Rules: a tenant's registry holds what is that tenant's, and nothing tells it of another's. Remote runtimes are added by operators
 of the tenant; what is stored of one is its address and the name of a secret. One that has running workers is not removed. A task
 listens for heartbeats of the remote runtimes of those tenants that were asked for.
-
-Does not know: HTTP.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Rules: an id is checked before anything is looked up, and a worker is looked up only in the runtime that is named. `limit` is a
 budget that the runtimes of a list share, first come first served; of their diagnostics the first 16 are told. Ids of runtimes
 are unique. What the contract does not have stands apart: `page` lists with a cursor.
-
-Does not know: how any runtime works, HTTP, other tenants.
 """
 
 from __future__ import annotations

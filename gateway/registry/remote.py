@@ -22,12 +22,12 @@ from gateway.events import Event
 from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.errors import UnknownWorker, failed
-from gateway.registry.identifiers import check_id, display_hint, is_id, remote_host_id
+from gateway.registry.identifiers import check_id, display_hint, is_id, make_id
 from gateway.registry.runtime import (
     CONTROLLING,
     LOOKING,
     A,
-    OneHostRuntime,
+    Runtime,
     Refusal,
     answer_refusals,
     describe_abilities,
@@ -91,7 +91,7 @@ class Heartbeat:
         return "available"
 
 
-class RemoteRuntime(OneHostRuntime):
+class RemoteRuntime(Runtime):
     kind = "remote_worker_runtime"
     source = wire.RuntimeSource(kind="remote_http", note="a runtime of another gateway; where it is stays here")
 
@@ -108,7 +108,7 @@ class RemoteRuntime(OneHostRuntime):
         self._client, self._clock_ms = client, clock_ms
         self.label = display_hint(label) or "Remote Worker runtime"
         self._base = f"/v1/registry/runtimes/{check_id('runtime_id', target)}"
-        self._host_id = remote_host_id(runtime_id)
+        self._host_id = make_id("remote-", runtime_id)
         self.heartbeat = Heartbeat(clock_ms)
 
     # Asking

@@ -3,8 +3,6 @@
 Rules: every method names who asks; a runtime shows a tenant only what is that tenant's. What a runtime does not override it does
 not support, and says so with the contract's codes. A runtime's own trouble is a diagnostic in its answer, not an exception: one
 broken runtime does not hide the others. Inside of a runtime it is a `Refusal`, which `answer_refusals` makes such an answer of.
-
-Does not know: HTTP, the registry.
 """
 
 from __future__ import annotations
@@ -59,17 +57,42 @@ def answer_refusals(kind: type[A], *repeated: str) -> Callable[[Verb[R, P, A]], 
 
 
 class Runtime(ABC):
+    """All workers of a runtime are on one host: the runtime is as able as that, and has its troubles."""
+
     runtime_id: str
+    label: str
+    kind: ClassVar[str]
+    source: ClassVar[wire.RuntimeSource]
+
+    @property
+    @abstractmethod
+    def status(self) -> str: ...
+
+    @abstractmethod
+    def host(self, tenant: str, limit: int) -> wire.HostSummary: ...
 
     def answer(self, kind: type[A], worker_id: str, state: wire.State = "accepted", **facts: Any) -> A:
         """About a worker."""
         return kind(state=state, runtime_id=self.runtime_id, worker_id=worker_id, **facts)
 
-    @abstractmethod
-    async def summary(self, principal: Principal, limit: int) -> wire.RuntimeSummary: ...
+    async def summary(self, principal: Principal, limit: int) -> wire.RuntimeSummary:
+        host = self.host(principal.tenant, limit)
+        return wire.RuntimeSummary(
+            runtime_id=self.runtime_id,
+            label=self.label,
+            kind=self.kind,
+            status=self.status,
+            source=self.source,
+            host_ids=[host.host_id][:limit],
+            capabilities=host.capabilities,
+            diagnostics=_choose_troubles(host),
+        )
 
-    @abstractmethod
-    async def hosts(self, principal: Principal, limit: int) -> wire.Listing[wire.HostSummary]: ...
+    async def hosts(self, principal: Principal, limit: int) -> wire.Listing[wire.HostSummary]:
+        if limit == 0:
+            return wire.Listing(items=[])
+        host = self.host(principal.tenant, limit)
+        return wire.Listing(items=[host], diagnostics=_choose_troubles(host))
 
     @abstractmethod
     async def workers(self, principal: Principal, limit: int, after: str | None = None) -> wire.Listing[wire.WorkerSummary]:
@@ -110,40 +133,6 @@ class Runtime(ABC):
     async def events(self, principal: Principal, worker_id: str, after: int) -> AsyncIterator[Event]:
         """Events with a number greater than `after`, and then those that happen. What is wrong is raised before the first."""
         raise CapabilityUnsupported(self.runtime_id, "stream events")
-
-
-class OneHostRuntime(Runtime):
-    """A runtime whose workers are all on one host: it is as able as that host, and has its troubles."""
-
-    label: str
-    kind: ClassVar[str]
-    source: ClassVar[wire.RuntimeSource]
-
-    @property
-    @abstractmethod
-    def status(self) -> str: ...
-
-    @abstractmethod
-    def host(self, tenant: str, limit: int) -> wire.HostSummary: ...
-
-    async def summary(self, principal: Principal, limit: int) -> wire.RuntimeSummary:
-        host = self.host(principal.tenant, limit)
-        return wire.RuntimeSummary(
-            runtime_id=self.runtime_id,
-            label=self.label,
-            kind=self.kind,
-            status=self.status,
-            source=self.source,
-            host_ids=[host.host_id][:limit],
-            capabilities=host.capabilities,
-            diagnostics=_choose_troubles(host),
-        )
-
-    async def hosts(self, principal: Principal, limit: int) -> wire.Listing[wire.HostSummary]:
-        if limit == 0:
-            return wire.Listing(items=[])
-        host = self.host(principal.tenant, limit)
-        return wire.Listing(items=[host], diagnostics=_choose_troubles(host))
 
 
 def _choose_troubles(host: wire.HostSummary) -> list[wire.RuntimeDiagnostic]:

@@ -3,8 +3,6 @@
 Rules: a worker is a session and an entry in the book; if the entry cannot be written the session is taken back. Workers of a
 tenant are made one at a time (`lock`), so that numbers, the count and fingerprints agree; of two processes that try, one is told
 to try again.
-
-Does not know: what workers do.
 """
 
 from __future__ import annotations

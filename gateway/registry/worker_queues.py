@@ -1,10 +1,8 @@
 """Lanes: what is in memory of a worker that is being used: its queue of inputs, the turn under way, and who watches.
 
-Rules: one thing at a time is written about a worker (`held`). Watchers never hold a turn up: each has a short queue of what
+Rules: one thing at a time is written about a worker (`lock`). Watchers never hold a turn up: each has a short queue of what
 passes by (output as it appears), and is woken when the book has grown. What passed by while a watcher slept too long is lost to
-it; what is in the book is not.
-
-Does not know: the store, how inputs are run.
+it; what is in the book is not. A lane is there while its turn, a watcher or a caller has it.
 """
 
 from __future__ import annotations
@@ -12,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from gateway.events import Event
 from gateway.records import Principal
@@ -41,10 +40,10 @@ class Watcher:
         self.passing: deque[tuple[int, Event]] = deque(maxlen=PASSING_MAX)
         self.changed = asyncio.Event()
 
-    def take(self, through: int | None) -> list[tuple[int, Event]]:
-        """What passed by not later than event `through`; all of it if that is None."""
+    def take(self, through: int) -> list[tuple[int, Event]]:
+        """What passed by not later than event `through`."""
         taken = []
-        while self.passing and (through is None or self.passing[0][0] <= through):
+        while self.passing and self.passing[0][0] <= through:
             taken.append(self.passing.popleft())
         return taken
 
@@ -57,26 +56,11 @@ class Lane:
         self.stop = asyncio.Event()
         self.newest = 0
         self.is_gone = False
-        self.users = 0
         self._watchers: set[Watcher] = set()
 
     @property
     def is_busy(self) -> bool:
         return self.task is not None and not self.task.done()
-
-    @property
-    def is_idle(self) -> bool:
-        return not (self.is_busy or self.queue or self._watchers or self.users)
-
-    @contextlib.asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
-        """INVARIANT: a task that waits for the lock is counted, so that a lane is not forgotten under them."""
-        self.users += 1
-        try:
-            async with self.lock:
-                yield
-        finally:
-            self.users -= 1
 
     @contextlib.contextmanager
     def watch(self) -> Iterator[Watcher]:
@@ -115,15 +99,17 @@ class Lanes:
     """Those of the workers that are being used, by tenant and worker."""
 
     def __init__(self) -> None:
-        self._lanes: dict[tuple[str, str], Lane] = {}
+        self._lanes: WeakValueDictionary[tuple[str, str], Lane] = WeakValueDictionary()
+        self._turns: set[asyncio.Task[None]] = set()
 
     def find(self, tenant: str, worker_id: str) -> Lane:
         return self._lanes.setdefault((tenant, worker_id), Lane())
 
-    def drop_idle(self, tenant: str, worker_id: str) -> None:
-        lane = self._lanes.get((tenant, worker_id))
-        if lane is not None and lane.is_idle:
-            del self._lanes[tenant, worker_id]
+    def begin(self, lane: Lane, work: Coroutine[Any, Any, None]) -> None:
+        """Work at the inputs of a lane, which stays meanwhile."""
+        lane.task = asyncio.create_task(work)
+        self._turns.add(lane.task)
+        lane.task.add_done_callback(self._turns.discard)
 
     async def forget(self, tenant: str) -> None:
         """Those of a tenant that is deleted are gone; what was being written is written when this returns."""
@@ -132,14 +118,15 @@ class Lanes:
             lane.mark_gone()
         await _wait_for_end(lanes)
         for lane in lanes:
-            async with lane.hold():
+            async with lane.lock:
                 pass
 
     async def close(self) -> None:
         """Nothing begins any more; what is under way gets a moment."""
-        for lane in self._lanes.values():
+        lanes = list(self._lanes.values())
+        for lane in lanes:
             lane.queue.clear()
-        await _wait_for_end(self._lanes.values())
+        await _wait_for_end(lanes)
 
 
 async def _wait_for_end(lanes: Iterable[Lane]) -> None:

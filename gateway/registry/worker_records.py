@@ -8,8 +8,6 @@
 
 Rules: whatever happens to a worker is one write: its record, the events, the items, what had to make room. A transcript is
 bounded in items and in bytes, and so are events: the oldest go. Numbers are never used twice.
-
-Does not know: how inputs are run, who watches.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""Port preview: an HTTP or WebSocket server inside a session, seen through the gateway. An ASGI application.
+"""Port preview: an HTTP or WebSocket server inside a session, seen through the gateway.
 
-Rules: who may look is decided before this is called. `resolve` turns a request into a session, a port and a target; the session
-itself refuses a port that is not exposed, or that none of its own processes listens on. One connection per request.
+Rules: who may look, and at what, is decided before this is called; the session itself refuses a port that is not exposed, or that
+none of its own processes listens on. One connection per request.
 THREAT[TM-RUN-PREVIEW]: the server is a tenant's program. It gets no credential of the visitor (Authorization, cookies), sets none
 (Set-Cookie), and its pages run in an origin of their own (CSP sandbox), so that they cannot act as the console's.
-
-Does not know: tenants, tokens, how URLs look.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 from websockets.client import ClientProtocol
 from websockets.frames import Frame, Opcode
 from websockets.protocol import State
@@ -59,26 +56,19 @@ class Target:
     """With its query, as the server in the session is to see it."""
 
 
-Resolve = Callable[[Scope], Awaitable[Target]]
 Refuse = Callable[[GatewayError, Scope, Send], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-def preview_app(resolve: Resolve, refuse: Refuse | None = None) -> App:
-    """`resolve` raises a `GatewayError` for what may not be looked at; `refuse` says so to the caller over HTTP."""
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":
-            await _websocket(resolve, scope, receive, send)
-        elif scope["type"] == "http":
-            await _http(resolve, refuse or _refuse, scope, receive, send)
-
-    return app
+async def show_port(target: Target, refuse: Refuse, scope: Scope, receive: Receive, send: Send) -> None:
+    """An ASGI application for one target. `refuse` tells the visitor over HTTP what is wrong."""
+    if scope["type"] == "websocket":
+        await _show_websocket(target, scope, receive, send)
+    else:
+        await _show_http(target, refuse, scope, receive, send)
 
 
-async def _http(resolve: Resolve, refuse: Refuse, scope: Scope, receive: Receive, send: Send) -> None:
+async def _show_http(target: Target, refuse: Refuse, scope: Scope, receive: Receive, send: Send) -> None:
     try:
-        target = await resolve(scope)
         exchange = Exchange(*await target.session.dial(target.port))
     except GatewayError as refused:
         await refuse(refused, scope, send)
@@ -155,18 +145,10 @@ async def _body(scope: Scope, receive: Receive) -> AsyncIterator[bytes]:
             return
 
 
-async def _refuse(error: GatewayError, scope: Scope, send: Send) -> None:
-    body = msgspec.json.encode({"error": error.error})
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": error.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _websocket(resolve: Resolve, scope: Scope, receive: Receive, send: Send) -> None:
+async def _show_websocket(target: Target, scope: Scope, receive: Receive, send: Send) -> None:
     if (await receive())["type"] != "websocket.connect":
         return
     try:
-        target = await resolve(scope)
         reader, writer = await target.session.dial(target.port)
     except GatewayError as refused:
         await send({"type": "websocket.close", "code": 1008, "reason": refused.code})

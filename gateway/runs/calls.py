@@ -66,23 +66,29 @@ class HeldCall(msgspec.Struct, frozen=True):
     arguments: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(eq=False, slots=True)
 class CallContext:
-    """On whose behalf, in which run (None for a call of a hook's own), under which gate. `note` adds an audit record; `left`
-    are files
-    that calls wrote, to be stored with the run; `warnings` are told the caller with its result. `held` are calls that wait, and
-    `approvals` the ids of all that were requested for the run."""
+    """On whose behalf calls are made, where, in which run (None for those of a hook) and under which gate; and what is to be
+    stored about them."""
 
     principal: Principal
     session: Session
     run_id: str | None
     gate: Gate
-    note: Callable[..., None]
-    noted: list[AppendAudit] = field(default_factory=list)
-    left: list[FileChanges] = field(default_factory=list)
-    warnings: list[Diagnostic] = field(default_factory=list)
-    held: list[HeldCall] = field(default_factory=list)
-    approvals: list[str] = field(default_factory=list)
+    _clock_ms: Callable[[], int]
+    audit: list[AppendAudit] = field(default_factory=list, kw_only=True)
+    """Audit records that are not stored yet."""
+    left: list[FileChanges] = field(default_factory=list, kw_only=True)
+    """Files that calls and hooks wrote, to be stored with the run."""
+    warnings: list[Diagnostic] = field(default_factory=list, kw_only=True)
+    """What went wrong around the program, to be told with its result."""
+    held: list[HeldCall] = field(default_factory=list, kw_only=True)
+    """Calls that wait for an approval, as hooks left them."""
+    approvals: list[str] = field(default_factory=list, kw_only=True)
+    """Ids of all approvals that were requested for the run."""
+
+    def note(self, kind: str, subject: str, **data: Any) -> None:
+        self.audit.append(AppendAudit(at=self._clock_ms(), kind=kind, actor=self.principal.name, subject=subject, data=data))
 
     def caller(self, capability: str) -> Caller:
         """As the capability that is called sees it."""
@@ -141,7 +147,7 @@ class Calls:
         """What the program is told, and the approvals that must be decided before it can be told anything. `begun` receives the
         call's id when it is begun."""
         try:
-            if len(context.noted) >= NOTED_MAX:
+            if len(context.audit) >= NOTED_MAX:
                 await self._store_noted(context)
             return CallReply(value=await self._call(context, call, begun)), ()
         except Suspend as waits:
@@ -262,12 +268,12 @@ class Calls:
     async def _store_noted(self, context: CallContext) -> None:
         """Write what is noted now, together: before a call with effects, and when much waits for the run's end. Raises if the
         audit takes no more; then no call is made."""
-        noted = context.noted.copy()
-        context.noted.clear()  # another call of the run may come here meanwhile
+        noted = context.audit.copy()
+        context.audit.clear()  # another call of the run may come here meanwhile
         try:
             await run_to_completion(self._store.write(context.session.tenant, noted))
         except GatewayError:
-            context.noted[:0] = noted
+            context.audit[:0] = noted
             raise
 
     def _note(
@@ -307,17 +313,12 @@ class HookCalls:
         left: list[FileChanges] = []
 
         async def answer(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
-            noted: list[AppendAudit] = []
-
-            def note(kind: str, subject: str, **told: Any) -> None:
-                noted.append(AppendAudit(at=self._clock_ms(), kind=kind, actor=HOOK_ACTOR, subject=subject, data=told))
-
             gate = (await self._find_gate(session, caller)).asked_by(HOOK_ACTOR)
-            context = CallContext(principal=principal, session=session, run_id=None, gate=gate, note=note, noted=noted, left=left)
+            context = CallContext(principal, session, None, gate, self._clock_ms, left=left)
             try:
                 return await self._calls.answering(context)(name, args, kwargs)
             finally:
-                self._audit.extend(session.tenant, noted)
+                self._audit.extend(session.tenant, context.audit)
 
         return tools, answer, left
 

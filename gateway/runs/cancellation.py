@@ -9,8 +9,6 @@ INVARIANT: `compute` returns the program's outcome also to a task that was cance
 a program ends must not leave its worker ahead of the store. Disconnecting asks the worker to end the program, as `ask` does.
 
 A caller cancels a run, or the stopping service interrupts it: the first to ask says which (`ends_as`).
-
-Does not know: what is stored about a run that was stopped.
 """
 
 from __future__ import annotations

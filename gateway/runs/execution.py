@@ -48,7 +48,7 @@ class Programs:
                 lambda: worker.run(
                     request,
                     on_output=on_output,
-                    on_call=self._calls.answering(turn.context(), turn.feed),
+                    on_call=self._calls.answering(turn, turn.feed),
                     tools=self._sessions.new_tools(turn.live),
                     freeze=session.durable,
                     base=base,
@@ -71,7 +71,7 @@ class Programs:
                     recording,
                     None,
                     on_output=on_output,
-                    on_call=self._calls.answering(turn.context(), turn.feed),
+                    on_call=self._calls.answering(turn, turn.feed),
                     freeze=session.durable,
                 ),
             )

@@ -144,10 +144,10 @@ class Resumption:
                 asker = kept.asker or msgspec.structs.replace(principal, user=record.user)
                 gate = await self._sessions.find_gate(live, asker)
                 feed = active.feeds.begin(tenant.id, record.id, kept.next_event)
-                turn = Turn(asker, live, gate, record, kept.body, feed, stop, self._clock_ms, is_resumed=True)
-                turn.warnings.extend(kept.warnings)
-                turn.held.extend(kept.held)
-                turn.approvals.extend(kept.approvals)
+                turn = Turn(
+                    asker, live.record, record.id, gate, self._clock_ms, live, record, kept.body, feed, stop, is_resumed=True,
+                    warnings=kept.warnings, held=kept.held, approvals=kept.approvals,
+                )  # fmt: skip
                 with audited(turn):
                     try:
                         decision = turn.decide()

@@ -3,8 +3,6 @@
 Rules: `Runs._carry_out` is the only way a tenant's program begins. What a run did to files, heap, record and audit is one write;
 when the run is answered, it is stored. A failure of policy, hook or audit refuses the run, visibly. A run that waits for an
 approval is suspended whole (`gateway.runs.suspension`), holds no thread, and is resumed by `gateway.runs.resumption`.
-
-Does not know: HTTP, how programs are computed, how policies decide.
 """
 
 from __future__ import annotations
@@ -141,7 +139,9 @@ class Runs:
                     # Lists are ordered by `created_at`, so that stays; the session may have another policy by now.
                     record = msgspec.structs.replace(queued, state="running", policy=session.policy, updated_at=now)
                     await self._store.write(record.tenant, [PutRun(run=record)])
-                turn = Turn(principal, live, gate, record, asked.body, asked.feed, asked.stop, self._clock_ms)
+                turn = Turn(
+                    principal, session, record.id, gate, self._clock_ms, live, record, asked.body, asked.feed, asked.stop
+                )
                 with audited(turn):
                     yield turn, worker
 

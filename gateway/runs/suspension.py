@@ -4,8 +4,6 @@ Rules: what is stored is the worker's recording, sealed; a suspended run holds n
 restart. The session takes no run until this one is resumed or ended, and its heap is as it was before. When a suspended run
 ends without being resumed, its approvals are cancelled in the same write. THREAT[TM-HOOK-STREAM]: output that a hook may
 redact is in the recording only.
-
-Does not know: how a run is resumed (`gateway.runs.resumption`).
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -14,9 +14,9 @@ from msgspec import Meta
 
 from gateway.errors import BadRequest, GatewayError
 from gateway.events import Feed
-from gateway.policies.gate import Gate, is_permitted, language_name, refusal
+from gateway.policies.gate import is_permitted, language_name, refusal
 from gateway.records import Principal, Record, Run, Session
-from gateway.runs.calls import CallContext, HeldCall
+from gateway.runs.calls import CallContext
 from gateway.runs.cancellation import Stop, Stopped
 from gateway.runs.results import INTERRUPTED
 from gateway.sessions.live import Live
@@ -26,8 +26,7 @@ from policy import Decision, PolicyError
 from sandbox.errors import RequestError, SetupError
 from sandbox.languages import LANGUAGES
 from sandbox.limits import lower
-from sandbox.wire import MAX_STARTED_BYTES, Diagnostic, ErrorObject, Language, OnLimit, RunRequest, RunStatus, SessionLimits
-from sandbox.workers.interface import FileChanges
+from sandbox.wire import MAX_STARTED_BYTES, ErrorObject, Language, OnLimit, RunRequest, RunStatus, SessionLimits
 
 
 class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,31 +47,18 @@ class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 @dataclass(eq=False, slots=True)
-class Turn:
-    """One run on its way: who, where, under which gate, and what is to be stored about it. `body` is what is run: a hook may have
-    rewritten it. `is_resumed`: the run has waited for an approval, and continues."""
+class Turn(CallContext):
+    """One run on its way, and what its calls are made in. `body` is what is run: a hook may have rewritten it. `is_resumed`: the
+    run has waited for an approval, and continues."""
 
-    principal: Principal
     live: Live
-    gate: Gate
     record: Run
     body: RunBody
     feed: Feed
     stop: Stop
-    _clock_ms: Callable[[], int]
     is_resumed: bool = False
     is_stored: bool = False
     decision: Decision | None = None
-    audit: list[AppendAudit] = field(default_factory=list)
-    """Audit records that are not stored yet."""
-    left: list[FileChanges] = field(default_factory=list)
-    """Files that calls and hooks wrote, to be stored with the run."""
-    warnings: list[Diagnostic] = field(default_factory=list)
-    """What went wrong around the program, to be told with its result."""
-    held: list[HeldCall] = field(default_factory=list)
-    """Calls that wait for an approval, as hooks left them."""
-    approvals: list[str] = field(default_factory=list)
-    """Ids of all approvals that were requested for it."""
 
     def mark_stored(self) -> None:
         """The run is in the store, and its audit with it."""
@@ -131,24 +117,6 @@ class Turn:
         if decision is None:
             return {}
         return {"event": "run", "verdict": decision.verdict, "rule": decision.rule, "policy": self.gate.policy.digest}
-
-    def context(self) -> CallContext:
-        """What its capability calls are made in."""
-        return CallContext(
-            principal=self.principal,
-            session=self.live.record,
-            run_id=self.record.id,
-            gate=self.gate,
-            note=self.note,
-            noted=self.audit,
-            left=self.left,
-            warnings=self.warnings,
-            held=self.held,
-            approvals=self.approvals,
-        )
-
-    def note(self, kind: str, subject: str, **data: Any) -> None:
-        self.audit.append(AppendAudit(at=self._clock_ms(), kind=kind, actor=self.principal.name, subject=subject, data=data))
 
     def audit_end(self, status: RunStatus, **more: Any) -> AppendAudit:
         """How the run ended, for the audit: to be stored together with the run."""
@@ -223,18 +191,6 @@ def new_record(principal: Principal, session: Session, body: RunBody, run_id: st
 def make_request(session: Session, body: RunBody, limits: SessionLimits, starts: list[Language]) -> RunRequest:
     """What the worker is asked. The policy's limits are the ceiling; the request may lower them. `starts`: the languages in
     which the program may start others."""
-    return RunRequest(
-        session_id=session.id,
-        language=body.language or session.language,
-        code=body.code,
-        inputs=body.inputs,
-        return_snapshot=False,
-        validate_only=body.validate_only,
-        limits=lower(limits, body.limits, body.timeout_ms),
-        stdin=body.stdin,
-        stdin_base64=body.stdin_base64,
-        filename=body.filename,
-        env=body.env,
-        starts=starts,
-        on_limit=body.on_limit,
-    )
+    ours: dict[str, Any] = {"session_id": session.id, "language": body.language or session.language, "starts": starts}
+    ours |= {"limits": lower(limits, body.limits, body.timeout_ms), "timeout_ms": None, "return_snapshot": False}
+    return RunRequest(**{**msgspec.structs.asdict(body), **ours})

@@ -3,8 +3,6 @@
 Rules: evicted are sessions that were not used for a while; those of a tenant that takes more memory than its quota; and, when
 there is no room for another session, the one that was not used for longest. Busy sessions are never evicted. A failed eviction
 leaves the session in memory and does not block others.
-
-Does not know: how a session is persisted (`gateway.sessions.persistence`) or opened.
 """
 
 from __future__ import annotations

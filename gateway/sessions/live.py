@@ -3,8 +3,6 @@
 Rules: one operation at a time happens in a session (`Live.lock`); a task that has waited for the lock checks that the session is
 still in the table (`has`). The table is bounded; the store has all sessions. `drop` removes a session from memory without writing
 to the store; the next use opens it from there.
-
-Does not know: the store, policies, which session is dropped and when.
 """
 
 from __future__ import annotations

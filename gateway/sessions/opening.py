@@ -4,8 +4,6 @@ Rules: a session is opened from its heap in the store (`head`), else from the sn
 are made like the store's. A session starts from a snapshot only where everything can be called that its programs had (`check`).
 THREAT[TM-SNAP-LADDER]: its memory is charged to the session that starts from it. A session that was used and has no heap any more
 restarts with its files, and its next run says so (SESSION_RESTARTED).
-
-Does not know: whether there is room for it (`gateway.sessions.eviction`).
 """
 
 from __future__ import annotations

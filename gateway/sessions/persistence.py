@@ -3,8 +3,6 @@
 Rules: INVARIANT: a session's `head` is None unless it is the heap as of the last run that ended: an old heap is never joined with
 newer files. A heap is written as a difference to the one before, and whole after `CHAIN_MAX` differences. The caller holds the
 session.
-
-Does not know: when a session is persisted, and what happens to one that could not be stored.
 """
 
 from __future__ import annotations

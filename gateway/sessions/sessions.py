@@ -10,8 +10,6 @@ that was started from a template needs it while it has no heap of its own in the
 
 Rules: one operation at a time happens in a session (`hold`). A run that waits for an approval has changed nothing yet. A session
 that could not be stored is dropped, so that memory is never ahead of the store.
-
-Does not know: programs, hooks, HTTP.
 """
 
 from __future__ import annotations

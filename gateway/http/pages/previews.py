@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote_to_bytes
 
@@ -23,7 +24,7 @@ from gateway.http.api.reauthorization import Watch, supervise
 from gateway.http.api.replies import render_problem
 from gateway.records import Principal
 from gateway.runners.errors import unknown
-from gateway.runners.port_preview import Receive, Scope, Send, Target, preview_app
+from gateway.runners.port_preview import Receive, Send, Target, show_port
 from gateway.runners.preview_tickets import MARK, Ticket, Tickets, refused
 from gateway.runners.runner_session import RunnerSession
 from gateway.runners.runners import parse_port
@@ -63,7 +64,6 @@ class Preview:
     def __init__(self, service: Service, authenticator: Authenticator, admission: Admission, heartbeat_ms: int) -> None:
         self._service, self._authenticator, self._admission = service, authenticator, admission
         self._heartbeat_s = heartbeat_ms / 1000
-        self._show = preview_app(_find_target, _answer_problem)
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         record = find_record(scope)
@@ -73,10 +73,10 @@ class Preview:
                 visit, path = await self._admit(scope)
                 record.tenant = visit.tenant
             query = b"?" + scope["query_string"] if scope.get("query_string") else b""
-            target = Target(visit.session, visit.port, b"/" + path + query)
+            show = partial(show_port, Target(visit.session, visit.port, b"/" + path + query), _answer_problem)
             with self._admission.hold_stream(visit.tenant), visit.watching as watch:
                 watch.add(visit.session.ports.looking_at(visit.port))
-                await supervise(self._show, _strip(scope, target), receive, send, watch, self._heartbeat_s)
+                await supervise(show, _strip(scope), receive, send, watch, self._heartbeat_s)
         except GatewayError as error:
             if scope["type"] == "websocket":
                 if not record.status:
@@ -128,16 +128,11 @@ class Preview:
         return _Visit(principal.tenant, session, parse_port(port.decode("ascii", "replace")), watching)
 
 
-async def _find_target(scope: Scope) -> Target:
-    target: Target = scope["hatchway.target"]
-    return target
-
-
-def _strip(scope: Any, target: Target) -> dict[str, Any]:
-    """The request without what is ours. `preview_app` takes care of the other headers."""
+def _strip(scope: Any) -> dict[str, Any]:
+    """The request without what is ours. `show_port` takes care of the other headers."""
     protocols = [name for name in scope.get("subprotocols", ()) if not name.startswith(BEARER)]
     headers = [(name, value) for name, value in scope["headers"] if name.lower() != b"sec-websocket-protocol"]
-    return {**scope, "headers": headers, "subprotocols": protocols, "hatchway.target": target}
+    return {**scope, "headers": headers, "subprotocols": protocols}
 
 
 def _nowhere() -> NotFound:

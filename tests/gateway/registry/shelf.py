@@ -10,7 +10,6 @@ from gateway.registry.wire import (
     RuntimeCapabilities,
     RuntimeDiagnostic,
     RuntimeSource,
-    RuntimeSummary,
     WorkerCapabilities,
     WorkerImplementation,
     WorkerLookup,
@@ -21,11 +20,14 @@ from gateway.registry.wire import (
 
 
 class Shelf(Runtime):
+    label, kind, status = "shelf", "shelf", "available"
+    source = RuntimeSource(kind="embedded_worker_runtime", status="reserved", note="")
+
     def __init__(self, runtime_id: str, *worker_ids: str, said: int = 0, host_id: str = "") -> None:
         self.runtime_id = runtime_id
         self.host_id = host_id or f"host-of-{runtime_id}"
         self.ids = list(worker_ids)
-        self.said: list[RuntimeDiagnostic] = [diagnostic(f"said_{n}", "info", "") for n in range(said)]
+        self.said: list[RuntimeDiagnostic] = [diagnostic(f"said_{n}", "warning", "") for n in range(said)]
 
     def one(self, worker_id: str) -> WorkerSummary:
         return WorkerSummary(
@@ -40,32 +42,18 @@ class Shelf(Runtime):
             capabilities=WorkerCapabilities(),
         )
 
-    def able(self, limit: int) -> RuntimeCapabilities:
-        return RuntimeCapabilities(local_pod_inspection="none", workspace_scope="none", max_workers=limit, os="", arch="")
-
-    async def summary(self, principal: Principal, limit: int) -> RuntimeSummary:
-        return RuntimeSummary(
-            runtime_id=self.runtime_id,
-            label=self.runtime_id,
-            kind="shelf",
-            status="available",
-            source=RuntimeSource(kind="embedded_worker_runtime", status="reserved", note=""),
-            host_ids=[self.host_id],
-            capabilities=self.able(limit),
-            diagnostics=self.said,
-        )
-
-    async def hosts(self, principal: Principal, limit: int) -> Listing[HostSummary]:
-        host = HostSummary(
+    def host(self, tenant: str, limit: int) -> HostSummary:
+        able = RuntimeCapabilities(local_pod_inspection="none", workspace_scope="none", max_workers=limit, os="", arch="")
+        return HostSummary(
             runtime_id=self.runtime_id,
             host_id=self.host_id,
-            label="shelf",
-            kind="shelf",
-            status="available",
+            label=self.label,
+            kind=self.kind,
+            status=self.status,
             observed_at="",
-            capabilities=self.able(limit),
+            capabilities=able,
+            diagnostics=self.said,
         )
-        return Listing(items=[host][:limit], diagnostics=self.said)
 
     async def workers(self, principal: Principal, limit: int, after: str | None = None) -> Listing[WorkerSummary]:
         start = int(after or 0)

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.registry.errors import InvalidIdentifier
-from gateway.registry.identifiers import check_id, display_hint, embedded_host_id, local_host_id, local_worker_id, make_id
+from gateway.registry.identifiers import check_id, display_hint, make_id
 
 
 def test_ids_are_the_contracts_vectors() -> None:
-    assert local_host_id("local:test") == "local-local-test-a2fa388634a6e2ed"
-    assert local_worker_id("coder") == "local-worker-coder-c84a9e3ad144b43d"
-    assert embedded_host_id("acme").startswith("embedded-acme-")
+    assert make_id("local-", "local:test") == "local-local-test-a2fa388634a6e2ed"
+    assert make_id("local-worker-", "coder") == "local-worker-coder-c84a9e3ad144b43d"
+    assert make_id("embedded-", "acme").startswith("embedded-acme-")
 
 
 def test_a_name_without_a_letter_has_the_body_id() -> None:

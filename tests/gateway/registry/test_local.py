@@ -13,7 +13,7 @@ import pytest
 
 from gateway.clock import now_ms
 from gateway.records import Principal
-from gateway.registry.identifiers import local_worker_id
+from gateway.registry.identifiers import make_id
 from gateway.registry.local import METADATA_BYTES_MAX, LocalRuntime
 
 ANN = Principal(tenant="acme", role="member", user="ann")
@@ -130,7 +130,7 @@ def test_tm_reg_pod_links_devices_and_huge_files_are_not_read(tmp_path: Path) ->
     assert [one.label for one in found.items] == [good.name]
     assert {one.code for one in found.diagnostics} == {"local_pod_metadata_unreadable"}
     assert len(found.diagnostics) == 3
-    lookup = asyncio.run(runtime(tmp_path).worker(ANN, local_worker_id("linked")))
+    lookup = asyncio.run(runtime(tmp_path).worker(ANN, make_id("local-worker-", "linked")))
     assert lookup == msgspec.convert({}, type(lookup))
 
 
@@ -161,12 +161,12 @@ def test_a_pod_that_comes_or_goes_is_noticed(tmp_path: Path) -> None:
     async def main() -> None:
         pod(tmp_path, "one")
         local = runtime(tmp_path)
-        assert (await local.worker(ANN, local_worker_id("two"))).worker is msgspec.UNSET
+        assert (await local.worker(ANN, make_id("local-worker-", "two"))).worker is msgspec.UNSET
         made = pod(tmp_path, "two")
-        assert (await local.worker(ANN, local_worker_id("two"))).worker is not msgspec.UNSET
+        assert (await local.worker(ANN, make_id("local-worker-", "two"))).worker is not msgspec.UNSET
         (made / "metadata.json").unlink()
         made.rmdir()
-        assert (await local.worker(ANN, local_worker_id("two"))).worker is msgspec.UNSET
+        assert (await local.worker(ANN, make_id("local-worker-", "two"))).worker is msgspec.UNSET
 
     asyncio.run(main())
 

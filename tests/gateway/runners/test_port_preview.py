@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
@@ -16,8 +17,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from gateway.egress.http1_exchange import Exchange
-from gateway.errors import NotFound
-from gateway.runners.port_preview import Scope, Target, preview_app
+from gateway.errors import GatewayError, NotFound
+from gateway.runners.port_preview import Target, show_port
 from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.runner_session import RunnerSession
 from gateway.runners.runners import parse_port
@@ -120,20 +121,26 @@ async def port_of(session: RunnerSession) -> int:
 async def serving(session: RunnerSession) -> AsyncIterator[int]:
     """The gateway's side: `/p/{port}/…` is a port of the session. Its own port."""
 
-    async def resolve(scope: Scope) -> Target:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            return
         kind, _, rest = scope["raw_path"].lstrip(b"/").partition(b"/")
         port, _, path = rest.partition(b"/")
-        if kind != b"p":
-            raise NotFound("NOT_FOUND", "nothing here")
         query = b"?" + scope["query_string"] if scope["query_string"] else b""
-        return Target(session, parse_port(port.decode()), b"/" + path + query)
+        try:
+            if kind != b"p":
+                raise NotFound("NOT_FOUND", "nothing here")
+            target = Target(session, parse_port(port.decode()), b"/" + path + query)
+        except GatewayError as refused:
+            await refuse(refused, scope, send)
+        else:
+            await show_port(target, refuse, scope, receive, send)
 
     config = Config()
     listening = socket.create_server(("127.0.0.1", 0))
     mine = int(listening.getsockname()[1])
     config.bind, config.accesslog, config.errorlog = [f"fd://{listening.detach()}"], None, None
     stop = asyncio.Event()
-    app: Any = preview_app(resolve)
     task = asyncio.create_task(serve(app, config, shutdown_trigger=stop.wait))
     await until(lambda: _accepts(mine))
     try:
@@ -141,6 +148,11 @@ async def serving(session: RunnerSession) -> AsyncIterator[int]:
     finally:
         stop.set()
         await task
+
+
+async def refuse(error: GatewayError, scope: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": error.status, "headers": []})
+    await send({"type": "http.response.body", "body": msgspec.json.encode(error.error)})
 
 
 def _accepts(port: int) -> bool:
