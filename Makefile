@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make serve   set everything up and run the gateway on http://127.0.0.1:8484"
 	@echo "make test    lint, types, layers and all tests"
-	@echo "make bench   measure beside native programs and peers (under 30 minutes the first time)"
+	@echo "make bench   measure next to native programs and peers (under 30 minutes the first time)"
 	@echo "make wheel   build a wheel with the guests in it, and the lock to install it with"
 	@echo "make lock    write requirements/*.txt again after a change in pyproject.toml (UPGRADE=--upgrade: newest of all)"
 	@echo "make clean   remove what was built here (the image cache stays: hatchway images prune)"

@@ -137,7 +137,7 @@ async def _serve(runner: asyncio.Runner, stack: contextlib.ExitStack, folder: Pa
     face = Face(service, configuration, Telemetry())
     await face.server.start()
     stack.callback(lambda: runner.run(face.server.stop()))
-    token = await service.first_token()
+    token = await service.issue_first_token()
     assert token is not None
     who = Principal(tenant="default", role="admin", user="bench")
     session = await service.sessions.create(who, CreateSession(language=Language.PYTHON))

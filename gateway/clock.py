@@ -21,7 +21,7 @@ class SteadyClock:
         self._latest_ms = wall_ns() // 1_000_000
         self._seen_ns = monotonic_ns()
 
-    def seen(self, at_ms: int) -> None:
+    def advance(self, at_ms: int) -> None:
         """Something is known to have happened then, such as the last audit record before a restart: it is at least as late."""
         self._latest_ms = max(self._latest_ms, at_ms)
 

@@ -42,7 +42,7 @@ def _count(about: str, least: int = 1, most: int | None = None) -> Meta:
     return Meta(description=about, ge=least, le=most)
 
 
-def _kept(about: str) -> Meta:
+def _retain(about: str) -> Meta:
     return Meta(description=f"{about} 0: forever.", ge=0)
 
 
@@ -90,26 +90,27 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         int, _count("Sessions in memory; one more evicts the one that was idle longest into the store.")
     ] = 500
     session_idle_ms: Annotated[int, _count("A session that is idle for this long is evicted into the store.", 100)] = 900_000
-    runs_kept_ms: Annotated[int, _kept("How long records of runs that have ended are kept.")] = 30 * _DAY_MS
-    audit_kept_ms: Annotated[int, _kept("How long audit records are kept; the chain stays verifiable.")] = 365 * _DAY_MS
-    approvals_kept_ms: Annotated[int, _kept("How long approvals that were decided are kept; those for always stay.")] = (
+    runs_kept_ms: Annotated[int, _retain("How long records of runs that have ended are kept.")] = 30 * _DAY_MS
+    audit_kept_ms: Annotated[int, _retain("How long audit records are kept; the chain stays verifiable.")] = 365 * _DAY_MS
+    approvals_kept_ms: Annotated[int, _retain("How long approvals that were decided are kept; those for always stay.")] = (
         90 * _DAY_MS
     )
     idle_sessions_kept_ms: Annotated[
-        int, _kept("A session that is not durable and was unused for this long is deleted, with its files.")
+        int, _retain("A session that is not durable and was unused for this long is deleted, with its files.")
     ] = 0
     one_shots_kept_ms: Annotated[
-        int, _kept("How long the session of a single run is kept if no caller waited for it, it was suspended or interrupted.")
+        int,
+        _retain("How long the session of a single run is kept if no caller waited for it, it was suspended or interrupted."),
     ] = _DAY_MS
     unlabelled_snapshots_kept_ms: Annotated[
-        int, _kept("How long saved snapshots without a label are kept, if no session starts from them.")
+        int, _retain("How long saved snapshots without a label are kept, if no session starts from them.")
     ] = 0
-    loose_snapshots_kept_ms: Annotated[int, _kept("How long memory of sessions that nothing refers to is kept.")] = _DAY_MS
+    loose_snapshots_kept_ms: Annotated[int, _retain("How long memory of sessions that nothing refers to is kept.")] = _DAY_MS
     ended_workers_kept_ms: Annotated[
-        int, _kept("How long embedded workers of the registry that were stopped or cancelled are kept.")
+        int, _retain("How long embedded workers of the registry that were stopped or cancelled are kept.")
     ] = 90 * _DAY_MS
     decisions_kept_ms: Annotated[
-        int, _kept("How long decisions stay in memory, the last 2,000 of a tenant: a new policy is replayed on them.")
+        int, _retain("How long decisions stay in memory, the last 2,000 of a tenant: a new policy is replayed on them.")
     ] = 7 * _DAY_MS
 
     tls_certificate: Annotated[str, "A PEM file with the certificate chain. With `tls_key`: serve HTTPS."] = ""
@@ -188,7 +189,7 @@ def load(file: Path | None, environment: Mapping[str, str], **given: Any) -> Con
     """The file, then the environment, then what the command line gave (None means not given); the later wins."""
     values: dict[str, Any] = _read(file) if file is not None else {}
     hints = get_type_hints(Configuration, include_extras=False)
-    for unknown in unknown_names(environment):
+    for unknown in list_unknown_names(environment):
         _log.warning("%s", unknown)
     for name, kind in hints.items():
         text = environment.get(PREFIX + name.upper())
@@ -214,7 +215,7 @@ def load(file: Path | None, environment: Mapping[str, str], **given: Any) -> Con
     return made
 
 
-def unknown_names(environment: Mapping[str, str]) -> list[str]:
+def list_unknown_names(environment: Mapping[str, str]) -> list[str]:
     """What to say about variables that look like settings and are none."""
     known = [name.upper() for name in Configuration.__struct_fields__]
     said = []

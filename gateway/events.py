@@ -44,7 +44,7 @@ class Texts:
         """What can be read by now; "" while a character is not whole."""
         return self._decoders[stream].decode(data)
 
-    def rest(self) -> Iterator[tuple[str, str]]:
+    def read_rest(self) -> Iterator[tuple[str, str]]:
         """At the end: what never became whole, by stream."""
         for name, decoder in zip(STREAMS, self._decoders, strict=True):
             if left := decoder.decode(b"", final=True):
@@ -92,7 +92,7 @@ class Feed:
 
     def flush(self) -> None:
         """No more output comes for now: show what never became a whole character."""
-        for stream, text in self._texts.rest():
+        for stream, text in self._texts.read_rest():
             self.put(stream, text)
 
     def end(self, kind: str, data: Any) -> None:

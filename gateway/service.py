@@ -47,7 +47,7 @@ from gateway.lifecycle.retention import Upkeep, read_rules
 from gateway.policies.compiler import Compiler
 from gateway.policies.deployments import Deployments
 from gateway.policies.gate import Gate
-from gateway.policies.in_force import Policies, nothing
+from gateway.policies.in_force import Policies, deny_all
 from gateway.policies.operator_policies import OperatorBase, load_base
 from gateway.records import Principal, Session
 from gateway.registry.registries import open_registries
@@ -105,7 +105,7 @@ class Service:
         self._servers: list[ServerSource] = []
         now = self.clock.now_ms
         self.audit, self.audit_log = AuditBuffer(store), AuditLog(store)
-        self.policies = Policies(store, nothing(), audit=self.audit, compiler=Compiler(), base=base, clock_ms=now)
+        self.policies = Policies(store, deny_all(), audit=self.audit, compiler=Compiler(), base=base, clock_ms=now)
         self.vault = Vault(store, master or keys, now)
         self.hooks = HookStore(store, self.policies, self._fork, self.egress, self._find_key, self._gate_webhooks, now)
         self.session_hooks = SessionHooks(self.hooks, self.audit, now)
@@ -197,7 +197,7 @@ class Service:
         tally.gauge("hatchway_sessions_live", lambda: self.eviction.count)
         tally.gauge("hatchway_workers_live", lambda: workers.live)
         tally.counter("hatchway_workers_lost_total", lambda: workers.lost)
-        self.store.observe(tally.written)
+        self.store.observe(tally.note_written)
         return tally
 
     def _fork(self, session: Session, caller: Principal) -> RunAside:
@@ -206,7 +206,7 @@ class Service:
         return WorkerForks(functools.partial(self.workers.of, session.tenant), uses, session.tenant).run
 
     def _find_key(self, tenant: str) -> FindKey:
-        return self.vault.signing_keys(tenant).key
+        return self.vault.find_signing_keys(tenant).key
 
     def _find_pods(self, tenant: str) -> tuple[str, Path] | None:
         pods = self.configuration.registry_pods
@@ -277,7 +277,7 @@ class Service:
         """The state of each MCP server."""
         return list_states(self.catalogue, self._servers)
 
-    async def first_token(self) -> str | None:
+    async def issue_first_token(self) -> str | None:
         return await issue_first_token(self.store, self.clock.now_ms())
 
     async def refresh(self) -> None:

@@ -48,7 +48,7 @@ def step(name: str, **attributes: Any) -> AbstractContextManager[Any]:
     return started
 
 
-def stepping() -> Step:
+def keep_step() -> Step:
     """`step` for what is done later on the request's behalf, but not by its task."""
     tracer = _tracer_of_request.get()
     if tracer is None:
@@ -155,10 +155,10 @@ class Telemetry:
 
     def span(self, name: str, *, carrier: Mapping[str, str] | None = None, **attributes: Any) -> AbstractContextManager[Any]:
         """The way of a request, to be followed `step` by step. `carrier` holds a caller's `traceparent`, if there is one."""
-        return _NOTHING if self._tracer is None else self._spanned(name, carrier, attributes)
+        return _NOTHING if self._tracer is None else self._open_span(name, carrier, attributes)
 
     @contextlib.contextmanager
-    def _spanned(self, name: str, carrier: Mapping[str, str] | None, attributes: Mapping[str, Any]) -> Iterator[None]:
+    def _open_span(self, name: str, carrier: Mapping[str, str] | None, attributes: Mapping[str, Any]) -> Iterator[None]:
         from opentelemetry.propagate import extract
 
         context = extract(carrier) if carrier else None

@@ -43,7 +43,7 @@ def on_thread(method: Callable[Concatenate[Sandbox, P], T]) -> Callable[Concaten
     return call
 
 
-def cancellable(method: Callable[Concatenate[Sandbox, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+def make_cancellable(method: Callable[Concatenate[Sandbox, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     """The same for a method with the argument `cancel`: cancelling the task cancels what the thread does."""
 
     @functools.wraps(method)
@@ -62,7 +62,7 @@ def cancellable(method: Callable[Concatenate[Sandbox, P], T]) -> Callable[Concat
     return call
 
 
-def _opening(method: Callable[Concatenate[Sandbox, P], None]) -> Callable[Concatenate[Any, P], None]:
+def _wrap_opening(method: Callable[Concatenate[Sandbox, P], None]) -> Callable[Concatenate[Any, P], None]:
     """`__init__`, with the arguments of `Sandbox`."""
 
     @functools.wraps(method)
@@ -73,7 +73,7 @@ def _opening(method: Callable[Concatenate[Sandbox, P], None]) -> Callable[Concat
     return call
 
 
-def _making(method: Callable[P, Sandbox]) -> Callable[Concatenate[type[AsyncSandbox], P], Coroutine[Any, Any, AsyncSandbox]]:
+def _wrap_maker(method: Callable[P, Sandbox]) -> Callable[Concatenate[type[AsyncSandbox], P], Coroutine[Any, Any, AsyncSandbox]]:
     """A class method that makes a sandbox."""
 
     @functools.wraps(method.__func__)  # type: ignore[attr-defined]
@@ -83,7 +83,7 @@ def _making(method: Callable[P, Sandbox]) -> Callable[Concatenate[type[AsyncSand
     return call
 
 
-def _making_with_result(
+def _wrap_maker_with_result(
     method: Callable[P, tuple[Sandbox, RunResult]],
 ) -> Callable[Concatenate[type[AsyncSandbox], P], Coroutine[Any, Any, tuple[AsyncSandbox, RunResult]]]:
     """The same for one that also runs a program in it."""
@@ -126,9 +126,9 @@ class AsyncSandbox:
     secrets: _Shared[Values] = _Shared()
     meta: _Shared[SessionMeta] = _Shared()
 
-    __init__ = _opening(Sandbox.__init__)
+    __init__ = _wrap_opening(Sandbox.__init__)
     can_restore = staticmethod(Sandbox.can_restore)
-    run = cancellable(Sandbox.run)
+    run = make_cancellable(Sandbox.run)
     snapshot = on_thread(Sandbox.snapshot)
     save = on_thread(Sandbox.save)
     close = on_thread(Sandbox.close)
@@ -143,8 +143,8 @@ class AsyncSandbox:
             return self._wrap(await _start(self._box.fork))
         return [self._wrap(box) for box in await _start(lambda: self._box.fork(count))]
 
-    restore = classmethod(_making(Sandbox.restore))
-    resume = classmethod(_making_with_result(Sandbox.resume))
+    restore = classmethod(_wrap_maker(Sandbox.restore))
+    resume = classmethod(_wrap_maker_with_result(Sandbox.resume))
 
     def __repr__(self) -> str:
         return repr(self._box).replace("<Sandbox", "<AsyncSandbox", 1)

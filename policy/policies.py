@@ -111,7 +111,7 @@ class Policy:
 
         return explain(self.ir, event, attributes)
 
-    def masked(self, event: str, attributes: Attributes) -> dict[str, Any]:
+    def mask(self, event: str, attributes: Attributes) -> dict[str, Any]:
         """The attributes as they may be logged: fields the catalog calls sensitive are hidden."""
         known = {name: self.catalog.field(event, name) for name in attributes}
         return {name: "***" if (field := known[name]) and field.sensitive else value for name, value in attributes.items()}
@@ -144,7 +144,7 @@ class Shadow:
         self.asked += 1
         if decision.verdict != other.verdict:
             self.changed += 1
-            self.differences.append((event, self.current.masked(event, attributes), decision, other))
+            self.differences.append((event, self.current.mask(event, attributes), decision, other))
         return decision
 
 

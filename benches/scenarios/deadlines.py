@@ -3,7 +3,7 @@
 Lateness is the time from the call to the moment the result is there, minus the deadline. A session that lost a run is put
 back before its next one, and one that changed much memory is saved before its next one: a short run before each attack pays
 for both, and is reported by itself. The moment the engine notices is measured too, by watching the one place where
-the clock is compared (`Run._late`). Bulk memory operations run as one machine instruction that nothing interrupts, so
+the clock is compared (`Run._make_timeout`). Bulk memory operations run as one machine instruction that nothing interrupts, so
 they are reported apart and excepted from the promise.
 
 An attack that ends in any other way than by its deadline is reported as missing: it did not test anything. Where the time does
@@ -36,13 +36,13 @@ class _Watch:
         from sandbox.engine.limits import Run
 
         self.noticed_ns = 0
-        original = Run._late
+        original = Run._make_timeout
 
         def late(one: Run) -> Any:
             self.noticed_ns = time.perf_counter_ns()
             return original(one)
 
-        Run._late = late  # type: ignore[method-assign,assignment]
+        Run._make_timeout = late  # type: ignore[method-assign,assignment]
 
 
 def _settle(box: Sandbox, attack: Attack) -> float:

@@ -134,7 +134,7 @@ def _measure_in_worker(bench: Bench) -> None:
     from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest
     from sandbox.workers.interface import Opening
     from sandbox.workers.local.worker import LocalWorker
-    from sandbox.workers.process_pool import own_memory_bytes
+    from sandbox.workers.process_pool import measure_own_memory
 
     language, setup, *_ = _SESSIONS[_INTEGERS]
     with asyncio.Runner() as loop:
@@ -156,10 +156,10 @@ def _measure_in_worker(bench: Bench) -> None:
         loop.run(worker.run(request))
         pack = loop.run(worker.freeze("saved")).pack
         restore()
-        before = own_memory_bytes(os.getpid())
+        before = measure_own_memory(os.getpid())
         for _ in range(8):
             restore()
-        bench.record(f"{_INTEGERS}, memory of a restore in a worker", [(own_memory_bytes(os.getpid()) - before) / 8e6], "MB")
+        bench.record(f"{_INTEGERS}, memory of a restore in a worker", [(measure_own_memory(os.getpid()) - before) / 8e6], "MB")
         bench.interleave(Contender(f"{_INTEGERS}, restore in a worker", restore), repetitions=bench.count(40, 10))
         loop.run(worker.aclose())
 

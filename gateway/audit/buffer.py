@@ -156,7 +156,7 @@ class AuditBuffer:
                 if size > 1:
                     size = 1
                     continue
-                await self._store.write(tenant, [_bare(batch[0], refused.code)])
+                await self._store.write(tenant, [_omit_data(batch[0], refused.code)])
             self._remove(waiting, batch)
         waiting.written = through
         self._end(tenant, waiting)
@@ -168,6 +168,6 @@ class AuditBuffer:
         await self.flush()
 
 
-def _bare(record: AppendAudit, why: str) -> AppendAudit:
+def _omit_data(record: AppendAudit, why: str) -> AppendAudit:
     """That it happened, if not what: one record that cannot be stored must not block all that follow."""
     return AppendAudit(at=record.at, kind=record.kind, subject=ascii(record.subject)[:200], data={"omitted": why})

@@ -103,7 +103,7 @@ class Catalogue:
         self._held[tenant, capability.name] = held
         return held
 
-    def hidden(self) -> dict[str, list[str]]:
+    def list_hidden(self) -> dict[str, list[str]]:
         """By source: the names it offers that were another's first. They are called there, and not here."""
         found: dict[str, list[str]] = {}
         taken: set[str] = set()

@@ -83,7 +83,7 @@ def prepare(catalogue: Catalogue, caller: Caller, asked: ToolCallContext) -> Too
         args, kwargs = entry.arguments.bind(args, kwargs)
     except Mismatch as error:
         raise ToolError("INVALID_ARGUMENT", f"{asked.name}: {error}") from None
-    arguments = named(args, kwargs)
+    arguments = name_arguments(args, kwargs)
     return ToolCall(caller, held, args, kwargs, arguments, request_digest, request_bytes, held.digest, limits, key)
 
 
@@ -98,7 +98,7 @@ def rewrite(catalogue: Catalogue, call: ToolCall, arguments: Mapping[str, Any]) 
     return prepare(catalogue, call.caller, ToolCallContext(call.name, [], kwargs))
 
 
-def bounded(call: ToolCall, limits: Iterable[tuple[str, int]]) -> ToolCall:
+def bound_call(call: ToolCall, limits: Iterable[tuple[str, int]]) -> ToolCall:
     """The call within the limits of a decision, where they are lower than those of the declaration."""
     lower = {
         field: most for name, most in limits if (field := _LIMITS.get(name)) is not None and most < getattr(call.limits, field)
@@ -110,7 +110,7 @@ def bounded(call: ToolCall, limits: Iterable[tuple[str, int]]) -> ToolCall:
     return replace(call, limits=found)
 
 
-def named(args: list[Any], kwargs: dict[str, Any]) -> Mapping[str, Any]:
+def name_arguments(args: list[Any], kwargs: dict[str, Any]) -> Mapping[str, Any]:
     """Arguments as policies, hooks and approvers see them: by name. Those that have none are the list `args`."""
     if not args:
         return kwargs
@@ -144,10 +144,10 @@ async def make(catalogue: Catalogue, call: ToolCall) -> Any:
         if not left:
             answers.end(key, reply)
         else:  # it goes on: its key is taken until it ends, and then has its answer
-            left[0].add_done_callback(lambda late: answers.end(key, _late_reply(held, late)))
+            left[0].add_done_callback(lambda late: answers.end(key, _read_late_reply(held, late)))
 
 
-def _late_reply(held: Held, late: asyncio.Future[Any]) -> bytes | None:
+def _read_late_reply(held: Held, late: asyncio.Future[Any]) -> bytes | None:
     try:
         return check_answer(held.entry, late.result())[1]
     except (Exception, asyncio.CancelledError):

@@ -105,7 +105,7 @@ class ServerSource(Source):
                 self.diagnostics = [error.message]
             self._tried.set()
 
-    async def tried(self) -> None:
+    async def wait_until_tried(self) -> None:
         """Until it was reached, or could not be for the first time."""
         await self._tried.wait()
 
@@ -133,10 +133,10 @@ class ServerSource(Source):
         if self._opened is None or self._opened.done():
             self._opened = asyncio.get_running_loop().create_future()
             self._opened.add_done_callback(_retrieve_failure)
-            self._owner = asyncio.create_task(self._own(self._opened, self._owner), name=f"mcp-{self.spec.name}")
+            self._owner = asyncio.create_task(self._keep_connection(self._opened, self._owner), name=f"mcp-{self.spec.name}")
         return await asyncio.shield(self._opened)
 
-    async def _own(self, opened: asyncio.Future[ClientSession], before: asyncio.Task[None] | None) -> None:
+    async def _keep_connection(self, opened: asyncio.Future[ClientSession], before: asyncio.Task[None] | None) -> None:
         """The life of one connection, after the one `before` it. Everything is opened and closed by this task."""
         if before is not None:
             await asyncio.gather(before, return_exceptions=True)

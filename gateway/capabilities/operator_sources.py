@@ -87,7 +87,7 @@ async def equip(
 
 def list_states(catalogue: Catalogue, servers: Sequence[ServerSource]) -> dict[str, ServerState]:
     """The state of each server, by its name."""
-    hidden = catalogue.hidden()
+    hidden = catalogue.list_hidden()
     return {
         server.spec.name: replace(server.state, hidden=len(hidden.get(f"server {server.spec.name}", ()))) for server in servers
     }

@@ -43,7 +43,7 @@ class SessionFiles:
         stat = await self._files.stat(caller.tenant, caller.session_id, key)
         if key == "/" or (stat is not None and (stat.is_readonly or stat.is_directory)):
             raise ToolError("PERMISSION_DENIED", f"{path[:200]!r} cannot be written")
-        layers = self._files.under(caller.tenant, caller.session_id, caller.context.left)
+        layers = self._files.put_under(caller.tenant, caller.session_id, caller.context.left)
         if (obstacle := await layers.obstacle(key)) is not None:
             raise ToolError("PERMISSION_DENIED", f"{path[:200]!r} cannot be written: {obstacle}")
         mode = None if stat is None else stat.mode

@@ -128,7 +128,7 @@ class Egress:
         if decide is not None:
             decide(target.host, target.port, target.scheme)
         failed: EgressError | None = None
-        for address in (await self._checked_addresses(target))[:_TRIED_MAX]:
+        for address in (await self._resolve_checked(target))[:_TRIED_MAX]:
             try:
                 exchange = await begin(
                     target,
@@ -151,7 +151,7 @@ class Egress:
             return
         raise failed or EgressFailed("DNS_FAILED", f"the host {target.host!r} has no address")
 
-    async def _checked_addresses(self, target: Target) -> list[Address]:
+    async def _resolve_checked(self, target: Target) -> list[Address]:
         """THREAT[TM-NET-REBIND]: the answer that is checked is the one that is used; the name is not resolved again."""
         own = target.address
         found = [own] if own is not None else [_address(text) for text in await self._resolve(target.host, target.port)]

@@ -119,7 +119,7 @@ class Exchange:
     async def read_head(self) -> None:
         """Fill `status` and `raw_headers`. After status 101 the connection is no longer HTTP: see `take_connection`."""
         while True:
-            event = await self._next_event()
+            event = await self._read_event()
             if isinstance(event, h11.Response) or (isinstance(event, h11.InformationalResponse) and event.status_code == 101):
                 self.status, self.raw_headers = event.status_code, list(event.headers)
                 return
@@ -135,14 +135,14 @@ class Exchange:
 
     async def raw_chunks(self) -> AsyncIterator[bytes]:
         """The body as it comes over the wire."""
-        while (data := await self._next_data()) is not None:
+        while (data := await self._read_data()) is not None:
             yield data
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body, decompressed. Raises `EgressRefused` when it is longer than allowed."""
         inflate = _inflater(self.header("content-encoding"))
         left_bytes, has_begun = self._max_body_bytes, False
-        while (data := await self._next_data()) is not None:
+        while (data := await self._read_data()) is not None:
             has_begun = True
             if inflate is not None:
                 # THREAT[TM-NET-BOMB]: a small body that becomes a huge one stops growing at what is allowed.
@@ -153,7 +153,7 @@ class Exchange:
             if left_bytes is not None:
                 left_bytes -= len(data)
                 if left_bytes < 0:
-                    raise self._too_large()
+                    raise self._refuse_large()
             if data:
                 yield data
         if inflate is not None and has_begun and (not inflate.eof or inflate.unused_data):
@@ -162,16 +162,16 @@ class Exchange:
     async def read(self) -> bytes:
         return b"".join([chunk async for chunk in self.chunks()])
 
-    async def _next_data(self) -> bytes | None:
+    async def _read_data(self) -> bytes | None:
         """None at the end of the body."""
-        event = await self._next_event()
+        event = await self._read_event()
         if isinstance(event, (h11.EndOfMessage, h11.ConnectionClosed)):
             return None
         if not isinstance(event, h11.Data):
             raise EgressFailed("ANSWER_INVALID", "the server broke off in the middle of its answer")
         return bytes(event.data)
 
-    async def _next_event(self) -> h11.Event | type[h11.PAUSED]:
+    async def _read_event(self) -> h11.Event | type[h11.PAUSED]:
         while True:
             try:
                 event = self._http.next_event()
@@ -185,10 +185,10 @@ class Exchange:
                 raise EgressFailed("BROKEN_OFF", f"the server broke off the connection: {error}") from None
             self._wire_bytes += len(data)
             if self._max_body_bytes is not None and self._wire_bytes > self._max_body_bytes + _FRAMING_BYTES_MAX:
-                raise self._too_large()
+                raise self._refuse_large()
             self._http.receive_data(data)
 
-    def _too_large(self) -> EgressRefused:
+    def _refuse_large(self) -> EgressRefused:
         return EgressRefused("RESPONSE_TOO_LARGE", f"the answer is larger than {self._max_body_bytes} bytes")
 
     def take_connection(self) -> tuple[bytes, Reader, Writer]:

@@ -137,7 +137,7 @@ class Files:
         found = await self._store.file(tenant, session_id, key)
         return show(found, FileInfo) if found is not None else await self.mkdir(tenant, session_id, path)
 
-    def under(self, tenant: str, session_id: str, changes: Iterable[FileChanges]) -> Layers:
+    def put_under(self, tenant: str, session_id: str, changes: Iterable[FileChanges]) -> Layers:
         """The session's files under changes that are not stored yet."""
         return Layers(self._store, tenant, session_id, changes)
 
@@ -244,13 +244,13 @@ class Files:
         limits, at = self._store.limits, self._clock_ms()
         found = await tar.read(tenant, archive, members_max=limits.session_files, bytes_max=limits.session_bytes)
         for entry in found:
-            require(_under(base, entry.path), entry.size)
+            require(_join_below(base, entry.path), entry.size)
 
         def describe() -> list[Change]:
             return [
                 PutFile(
                     session_id=session_id,
-                    path=_under(base, entry.path),
+                    path=_join_below(base, entry.path),
                     id=uuid7(at),
                     at=at,
                     content=entry.cut(archive),
@@ -365,7 +365,7 @@ async def _members(
             yield below, content
 
 
-def _under(base: str, path: str) -> str:
+def _join_below(base: str, path: str) -> str:
     """A path under another one, if it is not too long or too deep for that: what is stored must be readable."""
     return str(normalize("/workspace" + base + path))
 

@@ -95,7 +95,7 @@ class GovernedFiles:
         await self._may(
             principal, session_id, "fs.write", file.path, "seed", bytes=await self._files.measure(principal.tenant, file)
         )
-        return await self._changing(principal, session_id, lambda: self._files.seed(principal.tenant, session_id, file))
+        return await self._change_files(principal, session_id, lambda: self._files.seed(principal.tenant, session_id, file))
 
     async def mkdir(self, principal: Principal, session_id: str, path: str) -> FileInfo:
         await self._may(principal, session_id, "fs.write", path, "mkdir", bytes=0)
@@ -114,7 +114,7 @@ class GovernedFiles:
         def permitted(key: str) -> bool:
             return gate.permits("fs.write", {"path": workspace_path(StorePath(key)), "bytes": 0})
 
-        return await self._changing(
+        return await self._change_files(
             principal, session_id, lambda: self._files.chmod(principal.tenant, session_id, path, mode, permitted)
         )
 
@@ -149,11 +149,11 @@ class GovernedFiles:
         """Unpack a tar; how many entries it had."""
         gate = await self._may(principal, session_id, "fs.write", path, "unpack", bytes=0)
         require = functools.partial(_require_write, gate, "unpack")
-        return await self._changing(
+        return await self._change_files(
             principal, session_id, lambda: self._files.import_tar(principal.tenant, session_id, archive, path, require)
         )
 
-    async def _changing(self, principal: Principal, session_id: str, change: Callable[[], Awaitable[T]]) -> T:
+    async def _change_files(self, principal: Principal, session_id: str, change: Callable[[], Awaitable[T]]) -> T:
         """A change of many files: afterwards the live session is made like the store."""
         async with self._sessions.hold(principal, session_id) as live:
             done = await change()

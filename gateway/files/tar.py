@@ -99,7 +99,7 @@ async def read(tenant: str, archive: bytes, *, members_max: int, bytes_max: int)
     try:
         return await run_in_child(tenant, list_entries, archive, members_max, bytes_max)
     except Overrun:
-        raise _bad("it takes too long to read") from None
+        raise _refuse_archive("it takes too long to read") from None
 
 
 def list_entries(archive: bytes, members_max: int, bytes_max: int) -> list[Entry]:
@@ -136,7 +136,7 @@ def unpack(data: bytes, *, members_max: int, bytes_max: int) -> Iterator[Member]
         start = place + BLOCK
         body = data[start : start + size]
         if size > bytes_max or len(body) != size:
-            raise _bad("it is cut off, or a size in it is wrong")
+            raise _refuse_archive("it is cut off, or a size in it is wrong")
         place += BLOCK + size + -size % BLOCK
         if kind in (_LONG_NAME, _LONG_LINK, _EXTENDED, _GLOBAL):
             if kind != _GLOBAL:
@@ -149,40 +149,40 @@ def unpack(data: bytes, *, members_max: int, bytes_max: int) -> Iterator[Member]
         extended = {}
         if member is not None:
             yield member
-    raise _bad("it is cut off, or it is not a tar archive")
+    raise _refuse_archive("it is cut off, or it is not a tar archive")
 
 
 def _member(header: bytes, kind: bytes, body: bytes, extended: dict[str, str], start: int) -> Member | None:
     prefix = _text(header[345:500]) if header[257:263] == b"ustar\0" else ""
     name = extended.get("path") or (f"{prefix}/" if prefix else "") + _text(header[:100])
-    path = _inside(name)
+    path = _resolve_inside(name)
     mode, modified_ms = _number(header[100:108]) & 0o7777, _number(header[136:148]) * 1000
     if path == "/":
         if kind != _DIRECTORY:
-            raise _bad(f"{name[:100]!r} is the root")
+            raise _refuse_archive(f"{name[:100]!r} is the root")
         return None
     if kind == _DIRECTORY or (kind == _FILES_OLD and name.endswith("/")):
         return Member(path, "directory", b"", mode, modified_ms)
     if kind == _SYMLINK:
         target = extended.get("linkpath") or _text(header[157:257])
         if _leads_out(path, target):
-            raise _bad(f"the link {path[:100]!r} leads out of it")
+            raise _refuse_archive(f"the link {path[:100]!r} leads out of it")
         return Member(path, "symlink", target.encode("utf-8"), 0o777, modified_ms)
     if kind in (_FILE, _FILES_OLD) and not any(key.startswith("GNU.sparse") for key in extended):
         return Member(path, "file", body, mode, modified_ms, _READONLY in extended, start)
-    raise _bad(f"{name[:100]!r} is neither a file, a directory nor a symbolic link")
+    raise _refuse_archive(f"{name[:100]!r} is neither a file, a directory nor a symbolic link")
 
 
-def _inside(name: str) -> str:
+def _resolve_inside(name: str) -> str:
     if name.startswith("/") or ".." in name.split("/"):
-        raise _bad(f"{name[:100]!r} leads out of it")
+        raise _refuse_archive(f"{name[:100]!r} leads out of it")
     if any(unicodedata.category(character) == "Cc" for character in name):
-        raise _bad(f"the path {name[:100]!r} holds a control character")
+        raise _refuse_archive(f"the path {name[:100]!r} holds a control character")
     try:
         # Relative on purpose: an entry `workspace/x` is `/workspace/x` in the store.
         return normalize_store_path(name)
     except VfsError:
-        raise _bad(
+        raise _refuse_archive(
             f"the path {name[:100]!r} is not valid; {PATH_BYTES_MAX} bytes, {NAME_BYTES_MAX} a name, {DEPTH_MAX} deep"
         ) from None
 
@@ -201,7 +201,7 @@ def _leads_out(path: str, target: str) -> bool:
 
 def _extension(kind: bytes, body: bytes) -> dict[str, str]:
     if len(body) > _HEADER_BYTES_MAX:
-        raise _bad("a header in it is too long")
+        raise _refuse_archive("a header in it is too long")
     if kind != _EXTENDED:
         return {"path" if kind == _LONG_NAME else "linkpath": _text(body)}
     found: dict[str, str] = {}
@@ -212,7 +212,7 @@ def _extension(kind: bytes, body: bytes) -> dict[str, str]:
         record = body[place : place + length]
         key, equals, value = record[len(digits) + 1 : -1].partition(b"=")
         if not (space and equals and length > len(digits) + 2 and record.endswith(b"\n") and len(record) == length):
-            raise _bad("a header in it is damaged")
+            raise _refuse_archive("a header in it is damaged")
         found[_text(key)] = _text(value, whole=True)
         place += length
     return found
@@ -221,7 +221,7 @@ def _extension(kind: bytes, body: bytes) -> dict[str, str]:
 def _check_sum(header: bytes) -> None:
     text = header[148:156].strip(b" \0")
     if not text.isdigit() or sum(header[:148]) + 8 * 32 + sum(header[156:]) != _number(text):
-        raise _bad("it is damaged, compressed, or not a tar archive")
+        raise _refuse_archive("it is damaged, compressed, or not a tar archive")
 
 
 def _number(field: bytes) -> int:
@@ -231,13 +231,13 @@ def _number(field: bytes) -> int:
     except ValueError:
         value = -1
     if value < 0 or b"_" in text:
-        raise _bad("a number in it is not valid")
+        raise _refuse_archive("a number in it is not valid")
     return value
 
 
 def _decimal(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise _bad("a number in it is not valid")
+        raise _refuse_archive("a number in it is not valid")
     return int(text)
 
 
@@ -245,10 +245,10 @@ def _text(field: bytes, *, whole: bool = False) -> str:
     try:
         return (field if whole else field.partition(b"\0")[0]).decode("utf-8")
     except UnicodeDecodeError:
-        raise _bad("a name in it is not UTF-8") from None
+        raise _refuse_archive("a name in it is not UTF-8") from None
 
 
-def _bad(why: str) -> BadRequest:
+def _refuse_archive(why: str) -> BadRequest:
     return BadRequest(
         "INVALID_ARCHIVE", f"the archive is refused: {why}", "plain tar with files, directories and links inside of it"
     )

@@ -19,7 +19,7 @@ import msgspec
 from gateway.hooks.events import AFTER_EVENTS, BLOCKABLE_EVENTS, LIFECYCLE_EVENTS, HookEvent
 from gateway.hooks.matchers import Match, is_muted, match
 from gateway.hooks.merging import BadPatch, apply_patch, withhold
-from gateway.hooks.outputs import Allow, Block, Error, Mutate, Ran, timed_out
+from gateway.hooks.outputs import Allow, Block, Error, Mutate, Ran, make_timeout
 from gateway.hooks.payloads import HookPayload, Occasion, make_payload
 from gateway.hooks.specs import UserHookSpec
 from sandbox.wire import Diagnostic, Severity
@@ -136,7 +136,7 @@ async def _run(spec: UserHookSpec, occasion: Occasion, fired: Fired, run: RunHoo
         async with asyncio.timeout(spec.timeout_ms / 1000 + grace):
             return await run(spec, payload, fired.changes)
     except TimeoutError:
-        return Ran(timed_out(spec.timeout_ms))
+        return Ran(make_timeout(spec.timeout_ms))
 
 
 def judge(spec: UserHookSpec, event: HookEvent, data: Mapping[str, Any], ran: Ran) -> Step:

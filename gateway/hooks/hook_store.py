@@ -167,7 +167,7 @@ class HookStore:
             raise missing("hook", hook_id)
         await self._write(principal, DeleteEntry(kind=SPEC, id=hook_id), "hook.delete", hook_id)
 
-    async def muted(self, tenant: str) -> tuple[str, ...]:
+    async def list_muted(self, tenant: str) -> tuple[str, ...]:
         read = self._find_read(tenant)
         if read.muted is None:
             found = await self._store.entry(tenant, MUTED, MUTED)
@@ -179,7 +179,7 @@ class HookStore:
         if listed and any(spec.event is event for spec in from_policy(listed, target=target)):
             return True
         own = [spec for spec in await self.specs(tenant) if spec.event is event]
-        muted = await self.muted(tenant) if own else ()
+        muted = await self.list_muted(tenant) if own else ()
         return any(not is_muted(spec.id, muted) for spec in own)
 
     async def mute(self, principal: Principal, patterns: Sequence[str]) -> tuple[str, ...]:
@@ -285,7 +285,7 @@ class HookStore:
         agent = session.facts.get("agent_id")
         occasion = Occasion(event=event, session_id=session.id, data=data, turn_id=run_id, org_id=session.tenant, agent_id=agent)
         fired = await fire(
-            occasion, [*due, *own], executors.run, recheck, muted=await self.muted(session.tenant), clock_ms=self._clock_ms
+            occasion, [*due, *own], executors.run, recheck, muted=await self.list_muted(session.tenant), clock_ms=self._clock_ms
         )
         for outcome in fired.outcomes:
             note("hook", outcome.hook_id, session=session.id, outcome=msgspec.to_builtins(outcome))

@@ -63,11 +63,11 @@ class _Answer(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Answer).decode
 
 
-def timed_out(timeout_ms: int) -> Error:
+def make_timeout(timeout_ms: int) -> Error:
     return Error(f"hook timed out after {timeout_ms} ms")
 
 
-def overran() -> Error:
+def make_overrun() -> Error:
     return Error(f"hook output exceeded {MAX_OUTPUT_BYTES} bytes")
 
 

@@ -39,12 +39,12 @@ class SessionHooks:
         listed = await self._list(event, sessions, principal, await sessions.find(principal, session.id))
         if listed is not None:
             async with sessions.open(principal, session.id) as (live, _):
-                with _noting_failure(event, live):
+                with _log_failure(event, live):
                     await self._fire(event, sessions, principal, live, data, listed)
 
     async def end_session(self, sessions: Sessions, principal: Principal, live: Live, reason: str) -> None:
         """The caller holds the session. It ends, whatever happens here: also if its policy is gone, or there is no worker."""
-        with _noting_failure(HookEvent.SESSION_END, live):
+        with _log_failure(HookEvent.SESSION_END, live):
             listed = await self._list(HookEvent.SESSION_END, sessions, principal, live)
             if listed is not None:
                 await sessions.ensure_open(live)
@@ -57,7 +57,7 @@ class SessionHooks:
         listed = await self._list(HookEvent.TURN_END, sessions, principal, live)
         if listed is not None:
             data = {"success": success, "tool_calls": calls}
-            with _noting_failure(HookEvent.TURN_END, live):
+            with _log_failure(HookEvent.TURN_END, live):
                 await self._fire(HookEvent.TURN_END, sessions, principal, live, data, listed, run_id)
 
     async def submit_prompt(self, sessions: Sessions, principal: Principal, session_id: str, message: str) -> str:
@@ -100,7 +100,7 @@ class SessionHooks:
 
 
 @contextlib.contextmanager
-def _noting_failure(event: HookEvent, live: Live) -> Iterator[None]:
+def _log_failure(event: HookEvent, live: Live) -> Iterator[None]:
     try:
         yield
     except (GatewayError, SandboxError) as error:

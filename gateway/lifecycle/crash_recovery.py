@@ -31,7 +31,7 @@ _LONGEST_CALL_MS: Final = 3_600_000
 async def settle_interrupted(store: Store, tenant: str, now: int) -> int:
     """End the runs that were queued or under way; the count."""
     found = 0
-    async for record in _unfinished(store, tenant):
+    async for record in _walk_unfinished(store, tenant):
         if record.state in ("queued", "running"):
             result = make_failure(INTERRUPTED)
             ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now)
@@ -45,7 +45,7 @@ async def settle_interrupted(store: Store, tenant: str, now: int) -> int:
 async def settle_begun(store: Store, tenant: str, now: int) -> int:
     """End, in the audit log, calls and commands that were begun and did not end; the count. The log is read from its end back to
     where none can have been begun that was under way."""
-    oldest = [run.created_at async for run in _unfinished(store, tenant) if run.state != "waiting"]
+    oldest = [run.created_at async for run in _walk_unfinished(store, tenant) if run.state != "waiting"]
     ended, left = set[str](), list[AuditRecord]()
     last, _ = await store.audit_head(tenant)
     since = None
@@ -90,9 +90,9 @@ async def settle_forks(store: Store, tenant: str, now: int) -> int:
 
 async def list_resumable(store: Store, approvals: Approvals, tenant: str) -> list[Run]:
     """Suspended runs without a pending approval."""
-    undecided = await approvals.undecided(tenant)
-    return [run async for run in _unfinished(store, tenant) if run.state == "waiting" and run.id not in undecided]
+    undecided = await approvals.list_undecided(tenant)
+    return [run async for run in _walk_unfinished(store, tenant) if run.state == "waiting" and run.id not in undecided]
 
 
-def _unfinished(store: Store, tenant: str) -> AsyncIterator[Run]:
+def _walk_unfinished(store: Store, tenant: str) -> AsyncIterator[Run]:
     return walk(lambda after: store.unfinished(tenant, after=after, limit=200))

@@ -41,7 +41,7 @@ class DefaultPolicy:
 
     async def find(self, servers: Sequence[ServerSource]) -> None:
         """Put it in force. Raises `ConfigurationError` if it cannot be read though every server was tried."""
-        trying = {asyncio.create_task(server.tried()) for server in servers}
+        trying = {asyncio.create_task(server.wait_until_tried()) for server in servers}
         if trying:
             _, trying = await asyncio.wait(trying, timeout=QUICK_SECONDS)
         while True:
@@ -87,7 +87,7 @@ class DefaultPolicy:
 
     def _tell_hidden(self) -> None:
         """A server that connects late may offer a name that is taken: log it."""
-        before, self._hidden = self._hidden, self._catalogue.hidden()
+        before, self._hidden = self._hidden, self._catalogue.list_hidden()
         for source, names in self._hidden.items():
             if before.get(source) != names:
                 _log.warning("the %s offers what others offered first, and is not asked for it: %s", source, ", ".join(names))

@@ -57,8 +57,8 @@ class Maintenance:
 
     async def _recover(self, tenant: str) -> None:
         newest = await self._store.audit(tenant, after=(await self._store.audit_head(tenant))[0] - 1, limit=1)
-        self._clock.seen(newest[0].at if newest else 0)
-        for unfit in await self._policies.unfit_for_default(tenant):
+        self._clock.advance(newest[0].at if newest else 0)
+        for unfit in await self._policies.list_unfit_for_default(tenant):
             _log.error("every session of %s is refused by the default policy: %s", tenant, unfit.message)
         for settle, told in (
             (settle_begun, "%d calls of %s were interrupted: whether they had their effects is not known"),
@@ -69,7 +69,7 @@ class Maintenance:
                 _log.warning(told, count, tenant)
         await self._resume(tenant)
         pending = walk(lambda after: self._store.approvals(tenant, pending=True, after=after, limit=200))
-        self._tally.found([approval async for approval in pending])
+        self._tally.note_found([approval async for approval in pending])
 
     async def _resume(self, tenant: str) -> None:
         for run in await list_resumable(self._store, self._approvals, tenant):
@@ -78,10 +78,10 @@ class Maintenance:
     async def _evict_and_expire(self) -> None:
         while True:
             await asyncio.sleep(_UPKEEP_SECONDS)
-            with _logged("upkeep"):
+            with _log_failure("upkeep"):
                 await self._eviction.evict_idle()
                 async for tenant in self._tenants():
-                    with _logged(f"upkeep of {tenant.id}"):
+                    with _log_failure(f"upkeep of {tenant.id}"):
                         await self._eviction.relieve(tenant)
                         for expired in await self._approvals.expire(tenant.id):
                             self._resumption.schedule(expired.tenant, expired.run_id, expired.requested_by)
@@ -91,9 +91,9 @@ class Maintenance:
         while True:
             await asyncio.sleep(pause_s)
             pause_s = _COLLECT_SECONDS
-            with _logged("retention"):
+            with _log_failure("retention"):
                 async for tenant in self._tenants():
-                    with _logged(f"retention of {tenant.id}"):
+                    with _log_failure(f"retention of {tenant.id}"):
                         await self._upkeep.collect(tenant.id)
                         await self._policies.collect(tenant.id)
                         await self._resume(tenant.id)
@@ -103,7 +103,7 @@ class Maintenance:
 
 
 @contextlib.contextmanager
-def _logged(what: str) -> Iterator[None]:
+def _log_failure(what: str) -> Iterator[None]:
     try:
         yield
     except StoreUnavailable:

@@ -1,6 +1,6 @@
 """Metrics that come from the store and from the service's parts. Names and texts: `gateway.telemetry.METRICS`.
 
-    store.observe(tally.written)                 # runs, calls, hooks, approvals: everything that was acknowledged
+    store.observe(tally.note_written)                 # runs, calls, hooks, approvals: everything that was acknowledged
     tally.show(telemetry.registry)
 
 Rules: an event is counted when it has been written, so that numbers and audit log agree; a state is read when it is scraped.
@@ -66,12 +66,12 @@ class Tally:
         for metric in self._shown:
             registry.register(metric)
 
-    def found(self, approvals: Iterable[Approval]) -> None:
+    def note_found(self, approvals: Iterable[Approval]) -> None:
         """Approvals that a start finds in the store."""
         for approval in approvals:
             self._note_approval(approval)
 
-    def written(self, tenant: str, changes: Sequence[Change]) -> None:
+    def note_written(self, tenant: str, changes: Sequence[Change]) -> None:
         for change in changes:
             if isinstance(change, PutRun):
                 self._note_run(change.run)

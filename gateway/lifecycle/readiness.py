@@ -75,10 +75,10 @@ class Images(Preparation):
         if state.problem is not None:
             raise Unavailable("NOT_READY", f"{language.value} cannot be used here: {state.problem}", hint, retry_after_ms=60_000)
         how_far = f"is being compiled: {state.progress:.0%}" if guest in self._began_s else "will be compiled soon"
-        wait_ms = int(self._left_s(guest, state.progress) * 1000)
+        wait_ms = int(self._estimate_left_s(guest, state.progress) * 1000)
         raise Unavailable("NOT_READY", f"{language.value} {how_far}", hint, retry_after_ms=wait_ms)
 
-    def _left_s(self, guest: str, progress: float) -> float:
+    def _estimate_left_s(self, guest: str, progress: float) -> float:
         began_s = self._began_s.get(guest)
         if began_s is None or progress <= 0:
             return LONGEST_S / 2

@@ -74,7 +74,7 @@ class Repinning:
                 done[session.id] = await self._treat(principal, session, asked)
             if not found:
                 break
-        active = await self._policies.active(principal.tenant)
+        active = await self._policies.find_active(principal.tenant)
         failed = sum(session.error is not None for session in done.values())
         told = Repinned(
             policy=active.digest,
@@ -90,7 +90,7 @@ class Repinning:
         return told
 
     async def _list_pinned(self, tenant: str) -> list[Session]:
-        active = (await self._policies.active(tenant)).digest
+        active = (await self._policies.find_active(tenant)).digest
         every = walk(lambda after: self._store.sessions(tenant, after=after, limit=1000))
         return [session async for session in every if session.policy != active]
 

@@ -1,6 +1,6 @@
 """Retention: what a tenant has is deleted by age.
 
-    due = await upkeep.due("acme")                 what would be deleted now; nothing is changed
+    due = await upkeep.list_due("acme")                 what would be deleted now; nothing is changed
     gone = await upkeep.collect("acme", "ann")     it is deleted, and the audit log says how much
 
 Rules: `gateway.stores.expiry` deletes what only the store knows. Idle sessions and ended workers may be in memory too, so each is
@@ -59,10 +59,10 @@ class Upkeep:
     rules: Retention
     _listeners: Listeners
 
-    async def due(self, tenant: str) -> Due:
+    async def list_due(self, tenant: str) -> Due:
         now = self._clock_ms()
-        sessions = [session.id async for session in self._all(tenant) if await self._is_due(session, now)]
-        workers = await self._ended_workers(tenant, now)
+        sessions = [session.id async for session in self._walk_sessions(tenant) if await self._is_due(session, now)]
+        workers = await self._list_ended_workers(tenant, now)
         counts = await collect(self._store, tenant, self.rules, now, dry=True, gone=frozenset(sessions))
         return Due(
             rules=self.rules,
@@ -70,7 +70,7 @@ class Upkeep:
                 counts,
                 sessions=len(sessions),
                 workers=len(workers),
-                decisions=self._policies.known_decisions(tenant).before(self._forgotten_before(now)),
+                decisions=self._policies.find_decisions(tenant).count_before(self._compute_oldest_kept(now)),
             ),
             sessions=sessions[:SHOWN_MAX],
             workers=workers[:SHOWN_MAX],
@@ -81,7 +81,7 @@ class Upkeep:
         workers = await self._delete_workers(tenant, actor, now)
         sessions = await self._delete_sessions(tenant, actor, now)
         counts = await collect(self._store, tenant, self.rules, now)
-        decisions = self._policies.known_decisions(tenant).forget_before(self._forgotten_before(now))
+        decisions = self._policies.find_decisions(tenant).forget_before(self._compute_oldest_kept(now))
         gone = msgspec.structs.replace(counts, sessions=sessions, workers=workers, decisions=decisions)
         told = {kind: count for kind, count in msgspec.structs.asdict(gone).items() if count}
         for tell in self._listeners.collected:
@@ -92,11 +92,11 @@ class Upkeep:
             await self._store.write(tenant, [record])
         return gone
 
-    def _forgotten_before(self, now: int) -> int:
+    def _compute_oldest_kept(self, now: int) -> int:
         kept_ms = self.rules.decisions_ms
         return 0 if kept_ms is None else now - kept_ms + 1
 
-    def _all(self, tenant: str) -> AsyncIterator[Session]:
+    def _walk_sessions(self, tenant: str) -> AsyncIterator[Session]:
         return walk(lambda after: self._store.sessions(tenant, after=after, limit=PAGE_MAX))
 
     async def _is_due(self, session: Session, now: int) -> bool:
@@ -106,9 +106,9 @@ class Upkeep:
             return False
         if max(session.last_used_at, session.updated_at) + kept_ms > now:
             return False
-        return await self._last_write(session) + kept_ms <= now
+        return await self._find_last_write(session) + kept_ms <= now
 
-    async def _last_write(self, session: Session) -> int:
+    async def _find_last_write(self, session: Session) -> int:
         latest = max((file.updated_at for file in await self._store.tree(session.tenant, session.id)), default=0)
         async for value in walk(lambda after: self._store.values(session.tenant, session.id, after=after, limit=PAGE_MAX)):
             latest = max(latest, value.updated_at)
@@ -119,13 +119,13 @@ class Upkeep:
             return await self._is_due(session, now)
 
         principal, count = Principal(tenant=tenant, role="operator", user=actor), 0
-        async for found in self._all(tenant):
-            with _left_for_later(found.id):
+        async for found in self._walk_sessions(tenant):
+            with _leave_for_later(found.id):
                 if await is_due(found):
                     count += await self._sessions.delete(principal, found.id, "idle", only_if=is_due)
         return count
 
-    async def _ended_workers(self, tenant: str, now: int) -> list[str]:
+    async def _list_ended_workers(self, tenant: str, now: int) -> list[str]:
         kept_ms = self.rules.ended_workers_ms
         if kept_ms is None:
             return []
@@ -137,15 +137,15 @@ class Upkeep:
 
     async def _delete_workers(self, tenant: str, actor: str, now: int) -> int:
         principal, count = Principal(tenant=tenant, role="operator", user=actor), 0
-        for worker_id in await self._ended_workers(tenant, now):
-            with _left_for_later(worker_id):
+        for worker_id in await self._list_ended_workers(tenant, now):
+            with _leave_for_later(worker_id):
                 registry = await self._registry.of(tenant)
                 count += (await registry.delete(principal, EMBEDDED_RUNTIME, worker_id)).state == "accepted"
         return count
 
 
 @contextlib.contextmanager
-def _left_for_later(name: str) -> Iterator[None]:
+def _leave_for_later(name: str) -> Iterator[None]:
     try:
         yield
     except (GatewayError, SandboxError) as error:

@@ -97,12 +97,12 @@ class Compiler:
         self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None, *, tenant: str = ""
     ) -> Compiled:
         """A text that a caller sent."""
-        with _refusing_overruns():
+        with _refuse_overruns():
             return await self._checking.run(tenant, _compile, *_check_text(sources, main, catalog))
 
     async def load(self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
         """A stored policy."""
-        with _refusing_overruns():
+        with _refuse_overruns():
             return await self._loading.run("", _compile, *_check_text(sources, main, catalog))
 
     async def diff(
@@ -110,7 +110,7 @@ class Compiler:
     ) -> list[Changed]:
         """Hooks are compared by the programs they run, which are among the files."""
         before, after = old.ir.bind(old_files.get), new.ir.bind(new_files.get)
-        with _refusing_overruns():
+        with _refuse_overruns():
             return await self._checking.run(tenant, _diff, (before, old.catalog), (after, new.catalog))
 
     async def close(self) -> None:
@@ -119,7 +119,7 @@ class Compiler:
 
 
 @contextlib.contextmanager
-def _refusing_overruns() -> Iterator[None]:
+def _refuse_overruns() -> Iterator[None]:
     try:
         yield
     except Overrun as overrun:
@@ -186,7 +186,7 @@ def compile_here(sources: Mapping[str, str], main: str, catalog: Catalog | None 
 
 
 @contextlib.contextmanager
-def _refusing_failures() -> Iterator[None]:
+def _refuse_failures() -> Iterator[None]:
     """Whatever a text does to the compiler, it is refused, and says so."""
     try:
         yield
@@ -197,7 +197,7 @@ def _refusing_failures() -> Iterator[None]:
 
 def _compile(sources: dict[str, str], main: str, catalog: str | None) -> Compiled:
     """In the child."""
-    with _refusing_failures():
+    with _refuse_failures():
         return compile_here(sources, main, load_catalog(catalog.encode()) if catalog is not None else None)
 
 
@@ -208,7 +208,7 @@ def _diff(old: Any, new: Any) -> list[Changed]:
     def side(decision: Decision) -> str:
         return f"{decision.verdict} ({decision.rule})"
 
-    with _refusing_failures():
+    with _refuse_failures():
         before, after = (Policy(*msgspec.convert(pair, tuple[ir.Policy, Catalog])) for pair in (old, new))
         return [
             Changed(

@@ -90,13 +90,13 @@ class Decisions:
         _, fields = self._fields[policy.catalog.digest, event]
         return {name.removeprefix("args."): shown[name] for name, _, _ in fields if name in shown}
 
-    def before(self, at: int) -> int:
+    def count_before(self, at: int) -> int:
         """How many were made before a time."""
         return sum(1 for log in (self.recent, self.differences) for logged in log if logged.at < at)
 
     def forget_before(self, at: int) -> int:
         """Those go; how many."""
-        count = self.before(at)
+        count = self.count_before(at)
         self.recent = deque((decided for decided in self.recent if decided.at >= at), KEPT_DECISIONS)
         self.differences = deque((difference for difference in self.differences if difference.at >= at), KEPT_DECISIONS)
         return count
@@ -140,5 +140,5 @@ def _cut(value: Any) -> Any:
     return value[:SHOWN_CHARS_MAX] + "…" if isinstance(value, str) else f"({type(value).__name__})"
 
 
-def newest(found: Sequence[T], limit: int) -> list[T]:
+def take_newest(found: Sequence[T], limit: int) -> list[T]:
     return [found[-1 - number] for number in range(min(limit, len(found)))]

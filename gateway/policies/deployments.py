@@ -77,7 +77,7 @@ class Deployments:
     _tools: Callable[[], list[Capability]]
 
     async def check(self, principal: Principal, asked: Sources) -> Checked:
-        compiled = await self._checked(principal, asked.sources, asked.main)
+        compiled = await self._check_usable(principal, asked.sources, asked.main)
         policy = compiled.policy
         if policy is None:
             return Checked(ok=False, findings=compiled.findings)
@@ -96,7 +96,7 @@ class Deployments:
         if asked.sources is not None:
             policy = await self._compile(principal, asked.sources, asked.main)
         else:
-            policy = await self._policies.active(principal.tenant)
+            policy = await self._policies.find_active(principal.tenant)
         attributes = {"tenant": principal.tenant, **asked.attributes}
         explanation = await asyncio.to_thread(policy.explain, asked.event, attributes)
         decision = explanation.decision
@@ -108,31 +108,31 @@ class Deployments:
         if asked.old is not None:
             old = await self._compile_with_files(principal, asked.old)
         else:
-            active = await self._policies.active(principal.tenant)
+            active = await self._policies.find_active(principal.tenant)
             old = active, await self._policies.programs(principal.tenant, active)
         return await self._policies.compiler.diff(*old, *new, tenant=principal.tenant)
 
     async def _compile_with_files(self, principal: Principal, asked: Sources) -> tuple[Policy, dict[str, bytes]]:
-        sources = self._policies.with_base(asked.sources, self._tools())
+        sources = self._policies.add_base(asked.sources, self._tools())
         policy = await self._compile(principal, asked.sources, asked.main)
         return policy, {name: decode_file(name, text) for name, text in sources.items()}
 
     async def deploy(self, principal: Principal, asked: Deploy) -> Deployed:
-        policy = policy_of(await self._checked(principal, asked.sources, asked.main))
-        sources = self._policies.with_base(asked.sources, self._tools())
+        policy = policy_of(await self._check_usable(principal, asked.sources, asked.main))
+        sources = self._policies.add_base(asked.sources, self._tools())
         stored, replayed = await self._policies.activate(
             principal.tenant, policy, sources, asked.main, principal.name, shadow=asked.shadow
         )
         return Deployed(policy=stored, replayed=replayed)
 
-    async def _checked(self, principal: Principal, sources: dict[str, str], main: str) -> Compiled:
+    async def _check_usable(self, principal: Principal, sources: dict[str, str], main: str) -> Compiled:
         """What may be put in force: its hooks have their programs with them, and the tenant fits it."""
         tools = self._tools()
         checked = await self._policies.check(sources, main, tools, tenant=principal.tenant)
-        compiled = require_programs(checked, self._policies.with_base(sources, tools))
+        compiled = require_programs(checked, self._policies.add_base(sources, tools))
         if compiled.policy is None or compiled.catalog is None:
             return compiled
-        unfit = await self._policies.unfit(principal.tenant, compiled.policy.name, compiled.catalog)
+        unfit = await self._policies.list_unfit(principal.tenant, compiled.policy.name, compiled.catalog)
         return Compiled(findings=[*compiled.findings, *unfit]) if unfit else compiled
 
     async def _compile(self, principal: Principal, sources: dict[str, str], main: str) -> Policy:

@@ -2,7 +2,7 @@
 
 Rules: every decision of the service goes through `Gate.decide`, which is pure but for the log. What is not permitted without
 anybody being asked is refused by `require`; only programs' calls can wait for an approval (`gateway.runs.calls`). The audit names
-the caller (`asked_by`), not the session's owner, and what was asked for, masked as in the log of decisions.
+the caller (`change_actor`), not the session's owner, and what was asked for, masked as in the log of decisions.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Gate:
     _rates: Rates
     _clock_ms: Callable[[], int]
 
-    def asked_by(self, name: str) -> Gate:
+    def change_actor(self, name: str) -> Gate:
         """The same gate for another caller."""
         return self if name == self.actor else replace(self, actor=name)
 
@@ -100,7 +100,7 @@ def refusal(event: str, decision: Decision) -> Forbidden:
     return Forbidden("PERMISSION_DENIED", f"the policy refuses {event}{because}", hint)
 
 
-def lowered(limits: SessionLimits, decision: Decision) -> SessionLimits:
+def lower_to_decision(limits: SessionLimits, decision: Decision) -> SessionLimits:
     """`limits`, at most as the decision allows."""
     if not decision.limits:
         return limits

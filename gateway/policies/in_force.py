@@ -23,7 +23,7 @@ import msgspec
 from gateway.audit.buffer import AuditBuffer
 from gateway.errors import Conflict, Forbidden, Unprocessable, missing
 from gateway.policies.compiler import FOLDER, Compiled, Compiler, Finding, RefusedPolicy, decode_file, policy_of
-from gateway.policies.decision_log import Decided, Decisions, Difference, newest
+from gateway.policies.decision_log import Decided, Decisions, Difference, take_newest
 from gateway.policies.facts import facts_of, misfits
 from gateway.policies.gate import Gate
 from gateway.policies.operator_policies import OperatorBase, make_record, record_of_default
@@ -127,11 +127,11 @@ class Policies:
         actor = caller.name if caller is not None else owner
         return Gate(policy, folded, session_id, actor, in_force.lately.note, audit, self.rates, self._clock_ms)
 
-    async def active(self, tenant: str) -> Policy:
+    async def find_active(self, tenant: str) -> Policy:
         return (await self._find_in_force(tenant)).active
 
     @contextlib.asynccontextmanager
-    async def steady(self, tenant: str) -> AsyncIterator[Policy]:
+    async def hold_active(self, tenant: str) -> AsyncIterator[Policy]:
         """The active one, which is not replaced meanwhile."""
         in_force = await self._find_in_force(tenant)
         async with in_force.lock:
@@ -176,19 +176,19 @@ class Policies:
 
     async def recent(self, tenant: str, limit: int = 100) -> list[Decided]:
         """The newest first."""
-        return newest((await self._find_in_force(tenant)).lately.recent, limit)
+        return take_newest((await self._find_in_force(tenant)).lately.recent, limit)
 
     async def differences(self, tenant: str, limit: int = 100) -> list[Difference]:
-        return newest((await self._find_in_force(tenant)).lately.differences, limit)
+        return take_newest((await self._find_in_force(tenant)).lately.differences, limit)
 
-    def known_decisions(self, tenant: str) -> Decisions:
+    def find_decisions(self, tenant: str) -> Decisions:
         """What is remembered of a tenant's decisions since the start."""
         return self._tenants[tenant].lately if tenant in self._tenants else Decisions(self._clock_ms)
 
     async def check(self, sources: Mapping[str, str], main: str, tools: list[Capability], *, tenant: str = "") -> Compiled:
         """Compile, test and prove, in the tenant's turn. `findings` says what is wrong with it."""
         catalog = None if _has_catalog(sources) else catalog_of(tools)
-        compiled = await self.compiler.compile(self.with_base(sources, tools), main, catalog, tenant=tenant)
+        compiled = await self.compiler.compile(self.add_base(sources, tools), main, catalog, tenant=tenant)
         policy, base = compiled.policy, self.base
         if policy is not None and base is not None and policy.narrows != base.name:
             hint = f"write: policy {policy.name} v {policy.version} narrows {base.name}"
@@ -196,7 +196,7 @@ class Policies:
         silent = [finding for hook in policy.hooks if (finding := _find_silent(hook))] if policy is not None else []
         return Compiled(findings=[*compiled.findings, *silent]) if silent else compiled
 
-    def with_base(self, sources: Mapping[str, str], tools: list[Capability]) -> dict[str, str]:
+    def add_base(self, sources: Mapping[str, str], tools: list[Capability]) -> dict[str, str]:
         """A tenant's sources and the operator's base: its texts and programs are never the tenant's."""
         own = {name: text for name, text in sources.items() if not name.startswith(FOLDER)}
         return self.base.join(own, catalog_of(tools) if _has_catalog(own) else None) if self.base is not None else own
@@ -215,7 +215,7 @@ class Policies:
             examples=[{"event": was.event, "attributes": was.attributes, "was": was.verdict, "is": now} for was, now in told],
         )
 
-    async def unfit(self, tenant: str, name: str, catalog: Catalog) -> list[Finding]:
+    async def list_unfit(self, tenant: str, name: str, catalog: Catalog) -> list[Finding]:
         """What a policy with this catalog cannot hold of the tenant's plan and facts: it would refuse every session."""
         found = await self._store.require(Tenant, tenant)
         remedy = f"an admin changes the tenant's plan and facts (PATCH /v1/tenants/{tenant})"
@@ -229,11 +229,11 @@ class Policies:
             for message, hint in misfits(found, name, catalog)
         ]
 
-    async def unfit_for_default(self, tenant: str) -> list[Finding]:
+    async def list_unfit_for_default(self, tenant: str) -> list[Finding]:
         """The same of the default, if that decides for the tenant."""
         if await self._store.policies_in(tenant, "active"):
             return []
-        return await self.unfit(tenant, self.default.name, self.default.catalog)
+        return await self.list_unfit(tenant, self.default.name, self.default.catalog)
 
     async def activate(
         self, tenant: str, policy: Policy, sources: Mapping[str, str], main: str, by: str, *, shadow: bool = False
@@ -243,7 +243,7 @@ class Policies:
         rehearsed = await self.rehearse(tenant, policy)
         in_force = await self._find_in_force(tenant)
         async with in_force.lock:
-            if unfit := await self.unfit(tenant, policy.name, policy.catalog):
+            if unfit := await self.list_unfit(tenant, policy.name, policy.catalog):
                 raise RefusedPolicy(unfit)
             await self._check_new(tenant, policy, sources, in_force.active if shadow else None)
             state, now = "shadow" if shadow else "active", self._clock_ms()
@@ -297,7 +297,7 @@ class Policies:
         """One of the tenant's policies, or a default that decides for it or for sessions of it."""
         found = await self._store.policy(tenant, digest)
         if found is None and digest in self._defaults:
-            found = self._make_default_record(tenant, digest, is_active=digest == (await self.active(tenant)).digest)
+            found = self._make_default_record(tenant, digest, is_active=digest == (await self.find_active(tenant)).digest)
         if found is None:
             found = await self.pins.record(tenant, digest)
         if found is None:
@@ -330,7 +330,7 @@ class Policies:
         return Page([default, *rest.items], rest.next)
 
     async def _describe_default(self, tenant: str, name: str | None) -> StoredPolicy | None:
-        active = await self.active(tenant)
+        active = await self.find_active(tenant)
         if active is not self.default or name not in (None, active.name):
             return None
         return self._make_default_record(tenant, active.digest, is_active=True)
@@ -376,7 +376,7 @@ def _find_silent(hook: ir.Hook) -> Finding | None:
     return Finding(code="HOOK_SILENT", severity="error", message=message, hint=hint)
 
 
-def nothing() -> Policy:
+def deny_all() -> Policy:
     """The policy that permits nothing: in force until there is another."""
     catalog = builtin_catalog()
     return Policy(ir.Policy("nothing", 0, catalog.digest, (), (), (), (), {}), catalog)

@@ -23,7 +23,7 @@ from gateway.registry import wire
 from gateway.registry.errors import UnknownWorker
 from gateway.registry.inputs import Inputs, Turns
 from gateway.registry.projections import LABEL, NOT_FOUND, STOPPED, STORE_ERROR, busy, host, invalid, worker_summary
-from gateway.registry.runtime import Runtime, Refusal, answer_refusals
+from gateway.registry.runtime import Refusal, Runtime, answer_refusals
 from gateway.registry.spawning import WORKERS_MAX, Spawner
 from gateway.registry.worker_queues import WAITING_MAX, Lane, Lanes
 from gateway.registry.worker_records import PAGE_MAX, Book, Bounds, Said, WorkerRecord

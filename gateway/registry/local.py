@@ -22,7 +22,7 @@ import msgspec
 from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.identifiers import display_hint, make_id
-from gateway.registry.runtime import LOOKING, Runtime, Refusal, describe_abilities, rfc3339
+from gateway.registry.runtime import LOOKING, Refusal, Runtime, describe_abilities, rfc3339
 
 METADATA_BYTES_MAX: Final = 64 << 10
 PODS_MAX: Final = 20_000
@@ -64,7 +64,7 @@ class LocalRuntime(Runtime):
         return wire.HostSummary(
             runtime_id=self.runtime_id,
             host_id=self._host_id,
-            label=display_hint(_lexical(self._root).rpartition("/")[2]) or "workspace",
+            label=display_hint(_normalise(self._root).rpartition("/")[2]) or "workspace",
             kind=wire.LOCAL_HOST,
             status="available" if is_there else "degraded",
             observed_at=rfc3339(self._clock_ms()),
@@ -138,7 +138,7 @@ class LocalRuntime(Runtime):
 
     def _read(self, pods: Path, name: str) -> wire.WorkerSummary:
         try:
-            data = _bound(pods / name)
+            data = _read_metadata(pods / name)
         except OSError as error:
             message = f"a worker's metadata could not be read: {error.strerror}"
             raise Refusal(wire.diagnostic("local_pod_metadata_unreadable", "warning", message)) from None
@@ -149,7 +149,7 @@ class LocalRuntime(Runtime):
             raise Refusal(wire.diagnostic("local_pod_metadata_invalid", "warning", message)) from None
         if found.workspace_root is None:
             raise Refusal(_NO_ROOT)
-        if _lexical(found.workspace_root) != _lexical(self._root):
+        if _normalise(found.workspace_root) != _normalise(self._root):
             raise Refusal(_ELSEWHERE)
         return self._worker(name, found)
 
@@ -173,7 +173,7 @@ class LocalRuntime(Runtime):
         )
 
 
-def _bound(pod: Path) -> bytes:
+def _read_metadata(pod: Path) -> bytes:
     """The metadata of a pod, if its directory is one and the metadata a file of a sensible size."""
     folder = os.open(pod, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -197,7 +197,7 @@ def _refuse_registry(message: str) -> Refusal:
     return Refusal(wire.diagnostic("local_pod_registry_unreadable", "warning", message))
 
 
-def _lexical(path: str) -> str:
+def _normalise(path: str) -> str:
     plain = path.replace("\\", "/")
     return plain.rstrip("/") or plain[:1]
 

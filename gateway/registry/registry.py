@@ -25,7 +25,7 @@ P = ParamSpec("P")
 Verb = Callable[Concatenate[Any, Principal, str, P], Coroutine[Any, Any, T]]
 
 
-def _at_worker(verb: Verb[P, T]) -> Callable[Concatenate[Any, Principal, str, str, P], Coroutine[Any, Any, T]]:
+def _ask_worker(verb: Verb[P, T]) -> Callable[Concatenate[Any, Principal, str, str, P], Coroutine[Any, Any, T]]:
     """The verb of the runtime that is named, on a worker that is there."""
 
     async def call(
@@ -142,13 +142,13 @@ class Registry:
     async def spawn(self, principal: Principal, runtime_id: str, request: wire.SpawnRequest) -> wire.SpawnResult:
         return await self.runtime(runtime_id).spawn(principal, request)
 
-    send_input = _at_worker(Runtime.send_input)
-    transcript = _at_worker(Runtime.transcript)
-    stop = _at_worker(Runtime.stop)
-    cancel = _at_worker(Runtime.cancel)
-    restore = _at_worker(Runtime.restore)
-    delete = _at_worker(Runtime.delete)
-    events = _at_worker(Runtime.events)
+    send_input = _ask_worker(Runtime.send_input)
+    transcript = _ask_worker(Runtime.transcript)
+    stop = _ask_worker(Runtime.stop)
+    cancel = _ask_worker(Runtime.cancel)
+    restore = _ask_worker(Runtime.restore)
+    delete = _ask_worker(Runtime.delete)
+    events = _ask_worker(Runtime.events)
 
 
 class _Found(Generic[T]):

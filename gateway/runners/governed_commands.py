@@ -74,7 +74,7 @@ class Governor:
         """The policy in force, as it meets a thread; and the thread as policies and hooks see it."""
         tenant = await self._service.sessions.tenant(principal.tenant)
         policies, now = self._service.policies, self._service.clock.now_ms()
-        digest = (await policies.active(tenant.id)).digest
+        digest = (await policies.find_active(tenant.id)).digest
         thread = Session(
             id=thread_id, tenant=tenant.id, user=principal.user, language=Language.SHELL, policy=digest,
             created_at=now, updated_at=now, last_used_at=now,

@@ -206,7 +206,7 @@ def open_runners(
 
     def providers(tenant: str) -> Iterable[Provider[Any]]:
         supplies = Supplies(
-            tenant=tenant, http=egress, secrets=vault.signing_keys(tenant), blobs=StoredBlobs(store, tenant, clock_ms),
+            tenant=tenant, http=egress, secrets=vault.find_signing_keys(tenant), blobs=StoredBlobs(store, tenant, clock_ms),
             states=StoredStates(store, tenant, clock_ms),
         )  # fmt: skip
         return make_providers(tenant, settings, keys, supplies)

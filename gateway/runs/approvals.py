@@ -190,7 +190,7 @@ class Approvals:
     async def _withdraw(self, run: Run, asked: Sequence[str], by: str) -> list[Change]:
         now = self._now()
         changes: list[Change] = []
-        async for pending in self._pending(run.tenant):
+        async for pending in self._walk_pending(run.tenant):
             if pending.run_id == run.id:
                 changes += _settle(pending, "cancelled", by, False, _ENDED, now)
         for approval_id in asked:
@@ -203,21 +203,21 @@ class Approvals:
                 ]
         return changes
 
-    async def undecided(self, tenant: str) -> set[str]:
+    async def list_undecided(self, tenant: str) -> set[str]:
         """The runs that have pending approvals."""
-        return {one.run_id async for one in self._pending(tenant)}
+        return {one.run_id async for one in self._walk_pending(tenant)}
 
-    async def waiting(self, tenant: str, session_id: str) -> list[Approval]:
+    async def list_waiting(self, tenant: str, session_id: str) -> list[Approval]:
         """The pending approvals of a session."""
-        return [one async for one in self._pending(tenant) if one.session_id == session_id]
+        return [one async for one in self._walk_pending(tenant) if one.session_id == session_id]
 
-    def _pending(self, tenant: str) -> AsyncIterator[Approval]:
+    def _walk_pending(self, tenant: str) -> AsyncIterator[Approval]:
         return walk(lambda after: self._store.approvals(tenant, pending=True, after=after, limit=200))
 
     async def expire(self, tenant: str) -> list[Approval]:
         """Settle what was not decided in time; the runs are resumed and see a refusal."""
         now = self._now()
-        due = [one async for one in self._pending(tenant) if one.expires_at <= now]
+        due = [one async for one in self._walk_pending(tenant) if one.expires_at <= now]
         settled = []
         for one in due:
             try:

@@ -23,7 +23,7 @@ import msgspec
 
 from gateway.audit.buffer import AuditBuffer
 from gateway.capabilities.catalogue import Catalogue
-from gateway.capabilities.invocation import ToolCall, bounded, make, prepare, rewrite
+from gateway.capabilities.invocation import ToolCall, bound_call, make, prepare, rewrite
 from gateway.capabilities.sources import Caller
 from gateway.errors import GatewayError
 from gateway.events import Feed
@@ -37,7 +37,7 @@ from gateway.runs.approvals import Approvals, Asked, Asking, combine
 from gateway.shielding import run_to_completion
 from gateway.stores.changes import AppendAudit
 from gateway.stores.store import Store
-from gateway.telemetry import stepping
+from gateway.telemetry import keep_step
 from policy import Decision
 from policy.model.decisions import UNKNOWN
 from sandbox.capabilities.registry import Capability, ToolCallContext, ToolError, digest_json
@@ -119,9 +119,9 @@ class Calls:
     def tools(self) -> list[Capability]:
         return self._catalogue.tools()
 
-    def answering(self, context: CallContext, feed: Feed | None = None) -> OnCall:
+    def make_answer(self, context: CallContext, feed: Feed | None = None) -> OnCall:
         """What a worker asks when a program calls a capability."""
-        step = stepping()
+        step = keep_step()
 
         async def answer(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
             call = ToolCallContext(name, args, kwargs)
@@ -172,7 +172,7 @@ class Calls:
         if held is None:
             rewritten = await self._hooks_before(context, decision, call, told)
         else:
-            rewritten = self._as_held(call, held)
+            rewritten = self._rewrite_as_held(call, held)
         if rewritten is not None:
             call = rewritten
             decision = _decide(context, call)  # THREAT[TM-HOOK-007]: a rewritten call is a new request
@@ -187,7 +187,7 @@ class Calls:
             await self._store_noted(context)
         value, failed = None, None
         try:
-            value = await make(self._catalogue, bounded(call, decision.limits))
+            value = await make(self._catalogue, bound_call(call, decision.limits))
         except ToolError as error:
             failed = error
         return await self._hooks_after(context, decision, {**told, "arguments": dict(call.arguments)}, value, failed)
@@ -208,7 +208,7 @@ class Calls:
         fired = await self._fire(HookEvent.PRE_TOOL_USE, context, decision, told, recheck)
         return rewrite(self._catalogue, call, fired.data["arguments"]) if fired.rewrote else None
 
-    def _as_held(self, call: ToolCall, held: HeldCall) -> ToolCall | None:
+    def _rewrite_as_held(self, call: ToolCall, held: HeldCall) -> ToolCall | None:
         if held.arguments is None:
             return None
         return rewrite(self._catalogue, call, msgspec.json.decode(held.arguments))
@@ -313,10 +313,10 @@ class HookCalls:
         left: list[FileChanges] = []
 
         async def answer(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
-            gate = (await self._find_gate(session, caller)).asked_by(HOOK_ACTOR)
+            gate = (await self._find_gate(session, caller)).change_actor(HOOK_ACTOR)
             context = CallContext(principal, session, None, gate, self._clock_ms, left=left)
             try:
-                return await self._calls.answering(context)(name, args, kwargs)
+                return await self._calls.make_answer(context)(name, args, kwargs)
             finally:
                 self._audit.extend(session.tenant, context.audit)
 

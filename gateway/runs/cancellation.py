@@ -138,7 +138,7 @@ class Stop:
     is_cancelled: bool = False
 
     @contextlib.contextmanager
-    def interruptible(self) -> Iterator[None]:
+    def catch_interruption(self) -> Iterator[None]:
         """Around the whole run. Raises `Stopped` in place of what an interruption raised."""
         task = self._task = asyncio.current_task()
         assert task is not None

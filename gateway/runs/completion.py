@@ -72,7 +72,7 @@ class Completion:
         """Hooks → one write → live session → hooks of the turn's end → answer."""
         before, record = turn.live.record, turn.record
         try:
-            result = abridge(await self._hooks.after(turn, decision, outcome.result))
+            result = abridge(await self._hooks.fire_after(turn, decision, outcome.result))
             record, changes = await self._conclude(turn, result, outcome.changes, worker)
             session, stored = await self._persistence.describe_run(turn.live, outcome.changes, outcome.frozen)
             with step("store.write"):

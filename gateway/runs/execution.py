@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gateway.ids import is_single
-from gateway.policies.gate import lowered
+from gateway.policies.gate import lower_to_decision
 from gateway.runs.calls import Calls
 from gateway.runs.cancellation import Program
 from gateway.runs.results import explain_limit, interrupt
@@ -33,7 +33,7 @@ class Programs:
 
     async def run(self, turn: Turn, decision: Decision, worker: Worker) -> RunOutcome:
         session = turn.live.record
-        most = lowered(session.limits, decision)
+        most = lower_to_decision(session.limits, decision)
         body = turn.body
         if not session.is_used or body.limits is not None or body.timeout_ms is not None:
             turn.warnings += tell_lowered(body.limits, body.timeout_ms, session.limits, most)
@@ -48,8 +48,8 @@ class Programs:
                 lambda: worker.run(
                     request,
                     on_output=on_output,
-                    on_call=self._calls.answering(turn, turn.feed),
-                    tools=self._sessions.new_tools(turn.live),
+                    on_call=self._calls.make_answer(turn, turn.feed),
+                    tools=self._sessions.find_new_tools(turn.live),
                     freeze=session.durable,
                     base=base,
                 ),
@@ -71,7 +71,7 @@ class Programs:
                     recording,
                     None,
                     on_output=on_output,
-                    on_call=self._calls.answering(turn, turn.feed),
+                    on_call=self._calls.make_answer(turn, turn.feed),
                     freeze=session.durable,
                 ),
             )
@@ -83,7 +83,7 @@ class Programs:
             if turn.stop.ends_as is RunStatus.INTERRUPTED:
                 return interrupt(outcome)
             own = turn.live.record.limits
-            most, single = lowered(own, decision), is_single(turn.live.record.id)
+            most, single = lower_to_decision(own, decision), is_single(turn.live.record.id)
             return explain_limit(outcome, turn.asked_limits, own, most, is_single=single)
         except Exception as error:
             if not is_refusal(error):

@@ -27,7 +27,7 @@ from gateway.runs.results import make_failure
 from gateway.runs.runs import Runs
 from gateway.runs.scheduler import Scheduler
 from gateway.runs.suspension import Suspension
-from gateway.runs.turn import Turn, audited
+from gateway.runs.turn import Turn, audit_ending
 from gateway.sessions.sessions import Sessions
 from gateway.shielding import run_to_completion
 from sandbox.errors import SandboxError
@@ -120,7 +120,7 @@ class Resumption:
         if record.state != "waiting":
             raise Conflict("RUN_NOT_WAITING", f"the run is {record.state}")
         try:
-            with active.track(principal.tenant, run_id, record.session_id) as stop, stop.interruptible():
+            with active.track(principal.tenant, run_id, record.session_id) as stop, stop.catch_interruption():
                 return await self._carry_out(principal, record, stop)
         except Stopped as stopped:
             if stopped.ends_as is RunStatus.INTERRUPTED:
@@ -148,7 +148,7 @@ class Resumption:
                     asker, live.record, record.id, gate, self._clock_ms, live, record, kept.body, feed, stop, is_resumed=True,
                     warnings=kept.warnings, held=kept.held, approvals=kept.approvals,
                 )  # fmt: skip
-                with audited(turn):
+                with audit_ending(turn):
                     try:
                         decision = turn.decide()
                     except Forbidden as refused:

@@ -29,7 +29,7 @@ class RunHooks:
     _hooks: HookStore
     _sessions: Sessions
 
-    async def before(self, turn: Turn, decision: Decision) -> bool:
+    async def fire_before(self, turn: Turn, decision: Decision) -> bool:
         """Fire the hooks before the run; whether one rewrote it. Raises if one blocks."""
         body = turn.body
         data = {"language": turn.language.value, "code": body.code, "inputs": body.inputs}
@@ -49,7 +49,7 @@ class RunHooks:
         """Whether a hook may change what the run shows."""
         return await self._hooks.has(HookEvent.AFTER_RUN, turn.record.tenant, decision.hooks, target="run")
 
-    async def after(self, turn: Turn, decision: Decision, result: RunResult) -> RunResult:
+    async def fire_after(self, turn: Turn, decision: Decision, result: RunResult) -> RunResult:
         """The result as the hooks left it."""
         data = {
             "language": turn.language.value,

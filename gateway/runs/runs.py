@@ -26,7 +26,7 @@ from gateway.runs.results import INTERRUPTED, make_failure
 from gateway.runs.run_hooks import RunHooks
 from gateway.runs.scheduler import Scheduler
 from gateway.runs.suspension import Suspension
-from gateway.runs.turn import RunBody, Turn, audited, describe_error, new_record
+from gateway.runs.turn import RunBody, Turn, audit_ending, describe_error, make_record
 from gateway.sessions.live import Live
 from gateway.sessions.sessions import Sessions
 from gateway.shielding import run_to_completion
@@ -88,7 +88,7 @@ class Runs:
         """Begin a run that continues by itself; its record says how far it is, and `watch` shows it live."""
         live = await self._find(principal, session_id, body)
         feed = self.active.feeds.begin(principal.tenant, uuid7())
-        record = new_record(principal, live.record, body, feed.run_id, "queued", self._clock_ms())
+        record = make_record(principal, live.record, body, feed.run_id, "queued", self._clock_ms())
         audit = AppendAudit(at=record.created_at, kind="run.queued", actor=principal.name, subject=record.id)
         with contextlib.ExitStack() as under_way:
             stop = under_way.enter_context(self.active.track(record.tenant, record.id, session_id))
@@ -109,7 +109,7 @@ class Runs:
         try:
             async with self._admit(asked) as (turn, worker):
                 decision = turn.decide()
-                if await self._hooks.before(turn, decision):
+                if await self._hooks.fire_before(turn, decision):
                     decision = turn.decide()  # THREAT[TM-HOOK-007]: a rewritten run is a new request
                 turn.gate.count("run", decision)
                 outcome = await self._programs.run(turn, decision, worker)  # its calls: `gateway.runs.calls`
@@ -122,7 +122,7 @@ class Runs:
         """Wait for a slot, then for the session, and open it. What happens inside is audited, however it ends."""
         self.active.require_open("try again")
         principal, session_id, queued = asked.principal, asked.live.record.id, asked.queued
-        with asked.stop.interruptible():
+        with asked.stop.catch_interruption():
             tenant = await self._sessions.tenant(principal.tenant)
             async with (
                 self._scheduler.slot(tenant.id, tenant.quotas),
@@ -134,15 +134,13 @@ class Runs:
                     raise Conflict("SESSION_WAITING", f"the run {session.waiting_run} of this session waits", hint)
                 gate = await self._sessions.find_gate(live, principal)
                 if queued is None:
-                    record = new_record(principal, session, asked.body, asked.feed.run_id, "running", now)
+                    record = make_record(principal, session, asked.body, asked.feed.run_id, "running", now)
                 else:
                     # Lists are ordered by `created_at`, so that stays; the session may have another policy by now.
                     record = msgspec.structs.replace(queued, state="running", policy=session.policy, updated_at=now)
                     await self._store.write(record.tenant, [PutRun(run=record)])
-                turn = Turn(
-                    principal, session, record.id, gate, self._clock_ms, live, record, asked.body, asked.feed, asked.stop
-                )
-                with audited(turn):
+                turn = Turn(principal, session, record.id, gate, self._clock_ms, live, record, asked.body, asked.feed, asked.stop)
+                with audit_ending(turn):
                     yield turn, worker
 
     async def _end_stopped(self, asked: _Asked, stopped: Stopped) -> Run:
@@ -151,7 +149,7 @@ class Runs:
         record = asked.queued
         if record is None:
             session = await self._sessions.get(principal, asked.live.record.id)
-            record = new_record(principal, session, asked.body, asked.feed.run_id, "queued", now)
+            record = make_record(principal, session, asked.body, asked.feed.run_id, "queued", now)
         ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now)
         data = {"session": record.session_id, "status": result.status.value}
         audit = AppendAudit(at=now, kind="run", actor=principal.name, subject=record.id, data=data)

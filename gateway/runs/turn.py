@@ -126,7 +126,7 @@ class Turn(CallContext):
 
 
 @contextlib.contextmanager
-def audited(turn: Turn) -> Iterator[None]:
+def audit_ending(turn: Turn) -> Iterator[None]:
     """THREAT[TM-AUDIT-LOSS]: what a run has done is audited however it ends, also when its worker dies or its caller disconnects:
     then there is no run to store it with."""
     try:
@@ -169,7 +169,7 @@ def is_refusal(error: Exception) -> bool:
     return isinstance(error, (Stopped, SetupError))
 
 
-def new_record(principal: Principal, session: Session, body: RunBody, run_id: str, state: Any, now: int) -> Run:
+def make_record(principal: Principal, session: Session, body: RunBody, run_id: str, state: Any, now: int) -> Run:
     try:
         code = body.code.encode()
     except UnicodeEncodeError:

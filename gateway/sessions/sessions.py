@@ -133,7 +133,7 @@ class Sessions:
             limits=check_limits(asked.limits or DEFAULT_LIMITS),
             template=asked.template,
             durable=asked.durable or self._durable,
-            policy=(await self._policies.active(tenant.id)).digest,
+            policy=(await self._policies.find_active(tenant.id)).digest,
             facts={**asked.facts, "creator_role": principal.role},
             user=principal.user,
             head=None,
@@ -249,7 +249,7 @@ class Sessions:
     async def put_under_active(self, record: Session, caller: Principal) -> tuple[Session, Gate]:
         """The session's record under the tenant's active policy, and its gate. Raises if that cannot hold the session's facts.
         THREAT[TM-POL-PIN]: a session is pinned to what it was opened with; a fork is a new session, and is opened now."""
-        record = msgspec.structs.replace(record, policy=(await self._policies.active(record.tenant)).digest)
+        record = msgspec.structs.replace(record, policy=(await self._policies.find_active(record.tenant)).digest)
         return record, await self._policies.gate(await self.tenant(record.tenant), record, caller)
 
     async def delete(
@@ -305,7 +305,7 @@ class Sessions:
                 if isinstance(lost, RequestError) and lost.error.code != "SESSION_NOT_FOUND":
                     raise
                 await self.lives.drop(live)
-                raise Unavailable("WORKER_LOST", _why(lost), CONTINUES if live.record.durable else RESTARTS) from None
+                raise Unavailable("WORKER_LOST", _describe_loss(lost), CONTINUES if live.record.durable else RESTARTS) from None
 
     async def find_gate(self, live: Live, caller: Principal) -> Gate:
         """The session's policy, as this caller meets it."""
@@ -337,11 +337,11 @@ class Sessions:
             with step("session.open"):
                 await (self._opener.open(live, worker) if origin is None else self._opener.restore(live, worker, origin))
         except WorkerLost as lost:
-            raise Unavailable("WORKER_LOST", _why(lost), "try again") from None
+            raise Unavailable("WORKER_LOST", _describe_loss(lost), "try again") from None
         live.worker = worker
         return worker
 
-    def new_tools(self, live: Live) -> list[Capability] | None:
+    def find_new_tools(self, live: Live) -> list[Capability] | None:
         """What the session's programs can call, if its worker was told something else last."""
         tools = list(self._tools())
         if tools == live.tools:
@@ -368,7 +368,7 @@ class Sessions:
             live.worker = worker
         except WorkerLost as lost:
             live.worker = None
-            raise Unavailable("WORKER_LOST", _why(lost), "the run still waits; resume it again") from None
+            raise Unavailable("WORKER_LOST", _describe_loss(lost), "the run still waits; resume it again") from None
 
     async def resync(self, live: Live) -> None:
         """Make a live session's files like the store's."""
@@ -403,5 +403,5 @@ def _check_may_set(principal: Principal, facts: Mapping[str, Any] | None) -> Non
         raise BadRequest("INVALID_ARGUMENT", f"the fact {min(taken)} is not a session's to set", hint)
 
 
-def _why(lost: WorkerLost | RequestError) -> str:
+def _describe_loss(lost: WorkerLost | RequestError) -> str:
     return str(lost) if isinstance(lost, WorkerLost) else "the worker does not know the session any more"

@@ -105,7 +105,7 @@ class Snapshots:
 
     async def delete(self, principal: Principal, snapshot_id: str) -> None:
         async with self._sessions.lock_templates(principal.tenant):
-            needing = await self._needing(await self.get(principal, snapshot_id))
+            needing = await self._find_needing(await self.get(principal, snapshot_id))
             if needing is not None:
                 hint = "delete that session first; one that has a heap of its own in the store does not need it any more"
                 raise Conflict("SNAPSHOT_IN_USE", f"the session {needing} was started from it and still needs it", hint)
@@ -115,7 +115,7 @@ class Snapshots:
                 with contextlib.suppress(WorkerLost):
                     await worker.forget(snapshot_id)
 
-    async def _needing(self, found: Snapshot) -> str | None:
+    async def _find_needing(self, found: Snapshot) -> str | None:
         """A session that would be opened from this snapshot."""
         names = {found.id}
         if found.kind == "template":
@@ -134,7 +134,7 @@ class Snapshots:
 
     async def add(self, principal: Principal, blob: bytes, label: str = "") -> Snapshot:
         """Import a sealed snapshot. One that is damaged, or another tenant's, is refused before it is parsed."""
-        async with self._inspecting(principal.tenant) as worker:
+        async with self._open_inspection(principal.tenant) as worker:
             pack = await self._seals.open(principal.tenant, blob)
             found = await worker.verify(pack)
         gate = await self._sessions.tenant_gate(principal)
@@ -237,7 +237,7 @@ class Snapshots:
     async def diff(self, principal: Principal, old_id: str, new_id: str) -> Diff:
         """What changed from one snapshot to another: files, pages, variables. THREAT[TM-POL-DIFF]: of the files, those that the
         policy lets this caller read."""
-        async with self._inspecting(principal.tenant) as worker:
+        async with self._open_inspection(principal.tenant) as worker:
             for one in (old_id, new_id):
                 await worker.describe(one, await self._seals.open(principal.tenant, await self.export(principal, one)))
             found = msgspec.convert(msgspec.to_builtins(await worker.compare(old_id, new_id)), Diff)
@@ -245,7 +245,7 @@ class Snapshots:
         return msgspec.structs.replace(found, files=_show(found.files, gate))
 
     @contextlib.asynccontextmanager
-    async def _inspecting(self, tenant: str) -> AsyncIterator[Worker]:
+    async def _open_inspection(self, tenant: str) -> AsyncIterator[Worker]:
         """THREAT[TM-SNAP-BOMB]: snapshots are unpacked in their tenant's worker only, one at a time; here are a few packs."""
         async with self._turns.setdefault(tenant, asyncio.Lock()), self._places:
             try:

@@ -88,20 +88,20 @@ class Collecting:
         await self._write([ExpireApprovals(self._now_ms)])
         rules, store, tenant = self._rules, self._store, self._tenant
         return Collected(
-            runs=await self._each(
+            runs=await self._go_through(
                 rules.runs_ms,
                 lambda after: store.runs(tenant, after=after, limit=_PAGE, oldest_first=True),
                 lambda run: run.created_at,
                 self._choose_run,
             ),
             snapshots=await self._snapshots(),
-            approvals=await self._each(
+            approvals=await self._go_through(
                 rules.approvals_ms,
                 lambda after: store.approvals(tenant, pending=False, after=after, limit=_PAGE),
                 lambda approval: approval.created_at,
                 self._choose_approval,
             ),
-            idempotency=await self._each(
+            idempotency=await self._go_through(
                 rules.idempotency_ms,
                 lambda after: store.idempotencies(tenant, after=after, limit=_ANSWERS),
                 lambda claim: claim.at,
@@ -114,7 +114,7 @@ class Collecting:
         if not self._dry:
             await self._store.write(self._tenant, changes)
 
-    async def _each(
+    async def _go_through(
         self,
         kept_ms: int | None,
         read: Callable[[str | None], Awaitable[Page[T]]],

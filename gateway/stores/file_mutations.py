@@ -61,7 +61,7 @@ class Tree:
             raise Forbidden("FILE_READ_ONLY", f"file is read-only: {path}")
         if old is not None and change.protect and not (old.mode is None or old.mode & 0o200):
             raise not_permitted(path, old.mode)
-        if old is not None and old.kind == "directory" and change.kind != "directory" and (yield from self._below(path)):
+        if old is not None and old.kind == "directory" and change.kind != "directory" and (yield from self._list_below(path)):
             raise Conflict("IS_A_DIRECTORY", f"a directory that has entries is there: {path}", "delete it first")
         if len(change.content) > self._ledger.limits.file_bytes:
             message = f"{path} has {len(change.content)} bytes; {self._ledger.limits.file_bytes} are allowed"
@@ -140,7 +140,7 @@ class Tree:
             return
         if old.readonly and change.protect:
             raise Forbidden("FILE_READ_ONLY", f"file is read-only: {path}")
-        below = (yield from self._below(path)) if old.kind == "directory" else []
+        below = (yield from self._list_below(path)) if old.kind == "directory" else []
         if below and not change.recursive:
             raise Conflict("DIRECTORY_NOT_EMPTY", f"directory is not empty: {path}", "delete it recursively")
         if change.protect_below and any(row is not None and row.readonly for row in map(self._rows.get, below)):
@@ -148,7 +148,7 @@ class Tree:
         for entry in [path, *below]:
             yield from self._store(entry, None)
 
-    def _below(self, path: str) -> Steps[list[str]]:
+    def _list_below(self, path: str) -> Steps[list[str]]:
         """Paths of all entries below a directory: "0" is what follows "/"."""
         rows = yield Scan(FILES, (self._ledger.tenant, self._session_id), after=(path + "/",), until=(path + "0",))
         for row in rows:

@@ -231,7 +231,7 @@ class Store(ABC):
         self, tenant: str, session_id: str | None = None, *, oldest_first: bool = False, **window: Unpack[Window]
     ) -> Page[Run]:
         """Newest first, unless it is to be the other way round."""
-        prefix, order = _by_time(tenant, session_id)
+        prefix, order = _choose_order(tenant, session_id)
         return await self.records(Run, *prefix, order=order, **window, reverse=not oldest_first)
 
     async def unfinished(self, tenant: str, **window: Unpack[Window]) -> Page[Run]:
@@ -243,7 +243,7 @@ class Store(ABC):
 
     async def snapshots(self, tenant: str, session_id: str | None = None, **window: Unpack[Window]) -> Page[Snapshot]:
         """Newest first."""
-        prefix, order = _by_time(tenant, session_id)
+        prefix, order = _choose_order(tenant, session_id)
         return await self.records(Snapshot, *prefix, order=order, **window, reverse=True)
 
     async def kept_snapshots(self, tenant: str, **window: Unpack[Window]) -> Page[Snapshot]:
@@ -308,7 +308,7 @@ class Store(ABC):
         return (rows[0][7], rows[0][8]) if rows else (0, "")
 
 
-def _by_time(tenant: str, session_id: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _choose_order(tenant: str, session_id: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Runs and snapshots have the same two orders."""
     return ((tenant,), RUNS.orders[0]) if session_id is None else ((tenant, session_id), RUNS.orders[1])
 

@@ -60,7 +60,7 @@ class AskedQuotas(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     storage_bytes: Count | None = None
     requests_per_min: Count | None = None
 
-    def over(self, quotas: Quotas) -> Quotas:
+    def complete(self, quotas: Quotas) -> Quotas:
         return msgspec.structs.replace(quotas, **_list_given(self))
 
 
@@ -116,7 +116,7 @@ class Tenancy:
             raise BadRequest("INVALID_ARGUMENT", "a tenant's id is a lower-case letter and up to 62 letters, digits, '-' or '_'")
         async with self._lock(asked.id):
             now = self._clock_ms()
-            fields = {"birth": new_birth(), **_list_given(asked), "quotas": asked.quotas.over(Quotas())}
+            fields = {"birth": draw_birth(), **_list_given(asked), "quotas": asked.quotas.complete(Quotas())}
             tenant = Tenant(**fields, created_at=now, updated_at=now)
             check_facts(tenant, self._policies.default)
             audit = AppendAudit(at=now, kind="tenant.create", actor=principal.name, subject=tenant.id)
@@ -138,13 +138,13 @@ class Tenancy:
             found, now = await self.get(tenant_id), self._clock_ms()
             changed = _list_given(asked)
             if asked.quotas is not None:
-                changed["quotas"] = asked.quotas.over(found.quotas)
+                changed["quotas"] = asked.quotas.complete(found.quotas)
             tenant = msgspec.structs.replace(found, **changed, updated_at=now)
             audit = AppendAudit(
                 at=now, kind="tenant.update", actor=principal.name, subject=tenant_id, data={"changed": list(changed)}
             )
             is_judged = not changed.keys().isdisjoint(("plan", "facts"))
-            async with self._policies.steady(tenant_id) if is_judged else contextlib.nullcontext() as policy:
+            async with self._policies.hold_active(tenant_id) if is_judged else contextlib.nullcontext() as policy:
                 if policy is not None:
                     check_facts(tenant, policy)
                 await self._store.write(tenant_id, [PutTenant(tenant=tenant), audit])
@@ -224,7 +224,7 @@ async def issue_first_token(store: Store, now_ms: int) -> str | None:
     if (await store.tenants(limit=1)).items:
         return None
     secret, stored = mint(tenant=FIRST_TENANT, name="first admin", role="admin", now_ms=now_ms)
-    await store.write(FIRST_TENANT, [PutTenant(tenant=first_tenant(now_ms)), PutToken(token=stored)])
+    await store.write(FIRST_TENANT, [PutTenant(tenant=make_first_tenant(now_ms)), PutToken(token=stored)])
     return secret
 
 
@@ -234,16 +234,16 @@ async def restore_first(store: Store, tenant_id: str, now_ms: int) -> None:
         if tenant_id != FIRST_TENANT:
             raise missing("tenant", tenant_id)
         audit = AppendAudit(at=now_ms, kind="tenant.create", actor="hatchway", subject=tenant_id)
-        again = first_tenant(now_ms, birth=new_birth())
+        again = make_first_tenant(now_ms, birth=draw_birth())
         await store.write(tenant_id, [PutTenant(tenant=again, expect=ABSENT), audit])
 
 
-def first_tenant(now_ms: int, birth: str = "") -> Tenant:
+def make_first_tenant(now_ms: int, birth: str = "") -> Tenant:
     """In a store that never had a tenant it has no birth: there was none before it."""
     return Tenant(id=FIRST_TENANT, birth=birth, name="The first tenant", created_at=now_ms, updated_at=now_ms)
 
 
-def new_birth() -> str:
+def draw_birth() -> str:
     return secrets.token_hex(_BIRTH_BYTES)
 
 

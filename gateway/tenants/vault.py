@@ -167,7 +167,7 @@ class Vault:
         for name in [name for name in self._unwrapped if name[0] == tenant]:
             del self._unwrapped[name]
 
-    def signing_keys(self, tenant: str) -> TenantSecrets:
+    def find_signing_keys(self, tenant: str) -> TenantSecrets:
         return TenantSecrets(self, tenant)
 
     async def rotate(self, tenant: str, *, by: str = "") -> int:
@@ -235,7 +235,7 @@ class Vault:
     async def _make_key(self, tenant: str, keys: Keys | None) -> tuple[Keys, PutKey]:
         key, key_id = secrets.token_bytes(_KEY_BYTES), str(len(keys.by_id) + 1 if keys else 1)
         change = PutKey(id=key_id, wrapped=await self._master.wrap(tenant, key), at=self._clock_ms(), expect=ABSENT)
-        return (keys.rotated(key_id, key) if keys else Keys.of(key, key_id)), change
+        return (keys.add_key(key_id, key) if keys else Keys.of(key, key_id)), change
 
     async def _unwrap(self, tenant: str, wrapped: bytes) -> bytes:
         name = (tenant, hashlib.sha256(wrapped).digest())

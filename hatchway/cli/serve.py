@@ -86,7 +86,7 @@ async def serve(configuration: Configuration) -> int:
 async def _run(service: Service, face: Face, images: Images) -> int:
     url = face.server.url
     print(f"Hatchway listens on {url}   (console: {url}/console  API: {url}/docs)", flush=True)
-    token = await service.first_token()
+    token = await service.issue_first_token()
     if token is not None:
         print(f"First start: this admin token is shown once.  export HATCHWAY_TOKEN={token}", flush=True)
     # What is there by now stays. To find that out again, the collector would hold up every caller for tens of milliseconds.

@@ -39,8 +39,8 @@ def read_saved_facts(history: History, name: str) -> dict[str, Any]:
     shared = set(sizes_in(history.manifest(parent))) if parent in ancestry else set()
     needed = set(sizes_in(manifest))
     stored = {
-        "pages and files, stored": history.stored_bytes(needed),
-        "of these not in its parent": history.stored_bytes(needed - shared),
+        "pages and files, stored": history.count_stored_bytes(needed),
+        "of these not in its parent": history.count_stored_bytes(needed - shared),
     }
     facts = _describe(manifest, snapshot_id, stored)
     facts["ancestry"] = ancestry[1:]

@@ -33,7 +33,7 @@ def emit_event(policy: ir.Policy, event: str) -> Decide:
     return _Event(policy, event).build()
 
 
-def worst_case_comparisons(policy: ir.Policy, event: str) -> int:
+def count_worst_case(policy: ir.Policy, event: str) -> int:
     """The most literals one decision can evaluate, after indexing."""
     maker = _Event(policy, event)
     maker.function()
@@ -63,7 +63,7 @@ class _Event:
     def build(self) -> Decide:
         main = self.function()
         module = ast.Module(body=[*self.functions, main], type_ignores=[])
-        self.scope["invalid"] = self._invalid()
+        self.scope["invalid"] = self._refuse_invalid()
         exec(compile(module, f"<policy {self.event}>", "exec"), self.scope)  # built from nodes, see the docstring
         decide: Decide = self.scope["decide"]
         return decide
@@ -116,7 +116,7 @@ class _Event:
         composed = nodes.or_([plain, nodes.call(self._constant("is_composed", is_composed), [value])])
         return [nodes.compare(its_class, ast.IsNot(), self._constant("str", str)), too_long, nodes.not_(composed)]
 
-    def _invalid(self) -> Decide:
+    def _refuse_invalid(self) -> Decide:
         policy, event = self.policy, self.event
 
         def invalid(attributes: Attributes) -> Decision:
@@ -138,9 +138,9 @@ class _Event:
             outcomes = {1 << i: assemble("deny", [rule], [], [], []) for i, rule in group}
             found = nodes.subscript(self._constant("denials", outcomes), nodes.lowest_bit("m"))
             return [nodes.assign("m", mask), nodes.if_(nodes.load("m"), [nodes.return_(found)])]
-        return self._first("deny", group)
+        return self._emit_first("deny", group)
 
-    def _first(self, verdict: ir.Verdict, group: list[tuple[int, ir.Rule]]) -> list[ast.stmt]:
+    def _emit_first(self, verdict: ir.Verdict, group: list[tuple[int, ir.Rule]]) -> list[ast.stmt]:
         """One rule after the other; the first that matches decides."""
         found = [(rule, self._constant(f"{verdict}{i}", self._decision(verdict, [rule], 0))) for i, rule in group]
         return [nodes.if_(self._condition(rule.guard), [nodes.return_(decision)]) for rule, decision in found]
@@ -151,7 +151,7 @@ class _Event:
             return []
         plain = all(rule.plain for _, rule in group)
         if plain and not self.conditional and len(group) <= DISPATCH_ABOVE:
-            return self._first(verdict, group)
+            return self._emit_first(verdict, group)
         body: list[ast.stmt] = []
         if len(group) > DISPATCH_ABOVE:
             body.append(nodes.assign("m", self._dispatch(group, plain=plain)))
@@ -228,7 +228,7 @@ class _Event:
             names: dict[object, str] = {}
             for key, members in buckets.items():
                 self.comparisons = 0
-                slim = [(i, _without(rule, _equalities(rule.guard)[field])) for i, rule in members]
+                slim = [(i, _drop_condition(rule, _equalities(rule.guard)[field])) for i, rule in members]
                 names[key] = self._leaf(slim, plain=plain)
                 worst = max(worst, self.comparisons)
             self.comparisons = before + worst + 1
@@ -327,6 +327,6 @@ def _selective(group: list[tuple[int, ir.Rule]], used: set[str]) -> str | None:
     return best if scores[best] < len(group) else None
 
 
-def _without(rule: ir.Rule, lit: ir.Lit) -> ir.Rule:
+def _drop_condition(rule: ir.Rule, lit: ir.Lit) -> ir.Rule:
     guard = ir.All(tuple(part for part in ir.conjuncts(rule.guard) if part is not lit))
     return ir.Rule(rule.id, rule.verdict, rule.capabilities, guard)

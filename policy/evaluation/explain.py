@@ -116,10 +116,12 @@ def explain(policy: ir.Policy, event: str, attributes: Mapping[str, object]) -> 
         if rule.verdict == "deny" and trace.matched:
             away = distance(ir.negate(rule.guard), values)[1]
             blocks.append(NearMiss(rule.id, "deny", tuple(describe(lit, fields) for lit in away)))
-    return Explanation(event, decision, traces, _nearest(rules, fields, values), blocks[0] if blocks else None, tuple(blocks[1:]))
+    return Explanation(
+        event, decision, traces, _find_near(rules, fields, values), blocks[0] if blocks else None, tuple(blocks[1:])
+    )
 
 
-def _nearest(rules: Iterable[ir.Rule], fields: Mapping[str, Field], values: Mapping[str, object]) -> NearMiss | None:
+def _find_near(rules: Iterable[ir.Rule], fields: Mapping[str, Field], values: Mapping[str, object]) -> NearMiss | None:
     """The rule that permits after the fewest changes. Where several already match, an ask beats an allow."""
     misses = [(distance(rule.guard, values), rule) for rule in rules if rule.verdict != "deny"]
     if not misses:

@@ -141,7 +141,7 @@ class Conditions(Vocabulary):
             if field_.type.shape != "flag":
                 self.misfit(field_, ", not a yes-or-no field", atom.name)
             return ir.Lit(field_.name, "true")
-        lower = {"in": self._within, "..": self._between, "under": self._under}.get(atom.op, self._compare)
+        lower = {"in": self._lower_within, "..": self._lower_between, "under": self._lower_under}.get(atom.op, self._compare)
         return lower(field_, atom)
 
     def resolve(self, token: Token, targets: Targets) -> Field | None:
@@ -164,22 +164,22 @@ class Conditions(Vocabulary):
                 message = f"`{name}` is a field of {owners[0]}, and this condition holds for more than that"
                 self.error("HP034", message, token, "use it in the rule itself")
             else:
-                self._unknown_field(token, (), "the caller")
+                self._report_unknown_field(token, (), "the caller")
             return None
-        fields = [field for target in targets if (field := self._own_field(token, target, targets[0])) is not None]
+        fields = [field for target in targets if (field := self._find_own_field(token, target, targets[0])) is not None]
         if len(fields) < len(targets):
             return None
         # A number that some of them can hold says something.
         low, high = min(field.low for field in fields), max(field.high for field in fields)
         return fields[0] if len(fields) == 1 else replace(fields[0], low=low, high=high)
 
-    def _own_field(self, token: Token, target: Capability, first: Capability) -> Field | None:
+    def _find_own_field(self, token: Token, target: Capability, first: Capability) -> Field | None:
         """The field of one capability, if a condition on it means the same as for the `first`; or None after reporting."""
         own = target.fields.get(token)
         if own is None and token in target.left_out:
             self.error("HP021", f"`{token}` of {target.name} cannot be decided on: {target.left_out[token]}", token)
         elif own is None:
-            self._unknown_field(token, tuple(target.fields), target.name)
+            self._report_unknown_field(token, tuple(target.fields), target.name)
         elif not own.usable:
             message = f"`{token}` may be missing from a call of {target.name} and has no default"
             self.error("HP028", message, token, "make it required in the tool's schema, or give it a default")
@@ -190,7 +190,7 @@ class Conditions(Vocabulary):
             return own
         return None
 
-    def _unknown_field(self, token: Token, fields: tuple[str, ...], owner: str) -> None:
+    def _report_unknown_field(self, token: Token, fields: tuple[str, ...], owner: str) -> None:
         otherwise = "fields: " + ", ".join(sorted(fields)) if fields else None
         hint = self.findings.guess(token, (*fields, *self.catalog.context, *self.lets), otherwise)
         self.error("HP021", f"{owner} has no field `{token}`", token, hint)
@@ -224,7 +224,7 @@ class Conditions(Vocabulary):
     def _refuse_flag(self, field_: Field, at: Token) -> None:
         self.error("HP030", f"`{field_.name}` is true or false", at, f"write `{field_.name}` or `not {field_.name}`")
 
-    def _within(self, field_: Field, atom: s.Comparison) -> ir.Expr:
+    def _lower_within(self, field_: Field, atom: s.Comparison) -> ir.Expr:
         if not atom.values or atom.values[0].kind != "set":
             return self._list(field_, atom.field, atom.values)
         name = atom.values[0].token
@@ -259,7 +259,7 @@ class Conditions(Vocabulary):
     def _refuse_empty(self, at: Token) -> None:
         self.error("HP033", "this set is empty", at, "an empty set matches nothing; write the values")
 
-    def _between(self, field_: Field, atom: s.Comparison) -> ir.Expr:
+    def _lower_between(self, field_: Field, atom: s.Comparison) -> ir.Expr:
         first, last = atom.values
         if not field_.type.is_number:
             self.misfit(field_, ", not a number", first.token)
@@ -272,7 +272,7 @@ class Conditions(Vocabulary):
             self.error("HP033", words, first.token, "write the smaller number first")
         return ir.Lit(field_.name, "range", (low, high))
 
-    def _under(self, field_: Field, atom: s.Comparison) -> ir.Expr:
+    def _lower_under(self, field_: Field, atom: s.Comparison) -> ir.Expr:
         if field_.kind != "path":
             self.misfit(field_, "; only paths have parts", atom.field)
             return ir.TRUE

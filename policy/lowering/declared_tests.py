@@ -25,7 +25,7 @@ def lower_test(item: s.Test, words: Vocabulary) -> list[TestCase]:
     for case in item.cases:
         capability = words.catalog.capabilities.get(case.capability)
         if capability is None:
-            words.unknown_capability(case.capability)
+            words.report_unknown_capability(case.capability)
             continue
         attributes = {**caller, **_record(case.fields, capability, words)}
         span = Span(words.source, s.offsets(case.capability)[0], s.offsets(case.verdict)[1])

@@ -116,10 +116,10 @@ class _Lowering:
             what = "is already defined" if known else "is already the name of a field, a capability or a value"
             self.error("HP025", f"`{name}` {what}", name, "choose another name")
             return False
-        self._distinct(name)
+        self._check_distinct(name)
         return True
 
-    def _distinct(self, name: Token) -> None:
+    def _check_distinct(self, name: Token) -> None:
         """A name that looks like another is a mistake, but known all the same: its uses are none."""
         alike = self.skeletons.setdefault(skeleton(name), name)
         if str(alike) != str(name):
@@ -188,7 +188,7 @@ class _Lowering:
             if isinstance(clause, s.Rate):
                 found["rate"] = self._rate(clause)
             elif isinstance(clause, s.Approver):
-                found |= {"approver": str(clause.who), "within_ms": self._within(clause)}
+                found |= {"approver": str(clause.who), "within_ms": self._read_within(clause)}
             elif isinstance(clause, s.Because):
                 found["because"] = str(clause.text)[1:-1]
             elif targets:
@@ -201,14 +201,14 @@ class _Lowering:
     def _rate(self, clause: s.Rate) -> ir.Rate | None:
         count, unit = parse_quantity(clause.rate)
         if str(clause.per) not in RATE_SCOPES:
-            self.words.unknown_word(clause.per, RATE_SCOPES, "a rate is counted per")
+            self.words.report_unknown_word(clause.per, RATE_SCOPES, "a rate is counted per")
         if count < 1:
             self.error("HP032", "a rate is at least 1", clause.rate, "use `deny` to forbid")
         if count > INT_MAX:
             self.error("HP032", f"a rate is at most {INT_MAX:_}", clause.rate, "without a rate there is no bound")
         return ir.Rate(min(count, INT_MAX), RATE_UNITS_S[unit], str(clause.per))
 
-    def _within(self, clause: s.Approver) -> int | None:
+    def _read_within(self, clause: s.Approver) -> int | None:
         if clause.within is None:
             self.error("HP044", "this approval never expires", clause.who, f"write `by {clause.who} within 15m`")
             return None
@@ -226,7 +226,7 @@ class _Lowering:
         for name, value in item.settings:
             known = SETTINGS.get(name)
             if known is None:
-                self.words.unknown_word(name, SETTINGS, "limits are")
+                self.words.report_unknown_word(name, SETTINGS, "limits are")
                 continue
             kind = KINDS[known.kind]
             if value.kind != kind.literal:
@@ -249,13 +249,13 @@ class _Lowering:
         key = f"hook:{item.name}"
         if key in self.program.spans:
             self.error("HP025", f"a hook `{item.name}` is already defined", item.name, "choose another name")
-        self._distinct(item.name)
+        self._check_distinct(item.name)
         self.program.spans[key] = self.words.span(item.name)
         targets = self.words.target(item.target) if item.target is not None else ()
         guard = self._guard(key, outer or [], item.when, targets)
         executor = str(item.executor)
         if executor not in EXECUTORS:
-            self.words.unknown_word(item.executor, EXECUTORS, "a hook runs")
+            self.words.report_unknown_word(item.executor, EXECUTORS, "a hook runs")
         program = str(item.program)[1:-1]
         if not _program_ok(executor, program):
             example = "https://hooks.acme.example/check" if executor == "webhook" else "hooks/check.py, below the policy's folder"
@@ -270,7 +270,7 @@ class _Lowering:
                 "HP051", f"the hook `{item.name}` does not say what happens when it fails", item.name, "add `on_error block`"
             )
         elif on_error not in ON_ERROR:
-            self.words.unknown_word(item.on_error, ON_ERROR, "on_error is")
+            self.words.report_unknown_word(item.on_error, ON_ERROR, "on_error is")
         uses = self._uses(item, executor)
         writes = [t.name for t in targets if set(t.effects) & {"write", "external_system"}]
         if item.phase == "before" and on_error in ("warn", "allow") and writes:
@@ -298,7 +298,7 @@ class _Lowering:
             if str(value.token) in self.catalog.capabilities:
                 used.add(str(value.token))
             else:
-                self.words.unknown_capability(value.token)
+                self.words.report_unknown_capability(value.token)
         return tuple(sorted(used))
 
     def _prove(self, item: s.Prove) -> None:

@@ -139,11 +139,11 @@ class Vocabulary:
         """The capabilities a target stands for; empty after reporting."""
         token = target.token
         if token is None:
-            found = self._by_effects(target)
+            found = self._list_by_effects(target)
         elif target.kind == "capability":
             found = [self.catalog.capabilities[token]] if token in self.catalog.capabilities else []
             if not found:
-                self.unknown_capability(token)
+                self.report_unknown_capability(token)
         else:
             found = [c for name, c in sorted(self.catalog.capabilities.items()) if name.startswith(token + ".")]
             if not found:
@@ -152,19 +152,19 @@ class Vocabulary:
                 self.error("HP020", f"no capability begins with `{token}.`", token, hint)
         return self._targets.setdefault(list_names(found), tuple(found))
 
-    def _by_effects(self, target: s.Target) -> list[Capability]:
+    def _list_by_effects(self, target: s.Target) -> list[Capability]:
         for value in target.effects:
             if str(value.token) not in EFFECTS:
-                self.unknown_word(value.token, EFFECTS, "effects are")
+                self.report_unknown_word(value.token, EFFECTS, "effects are")
                 return []
         wanted = {str(value.token) for value in target.effects}
         return [c for _, c in sorted(self.catalog.capabilities.items()) if wanted & set(c.effects)]
 
-    def unknown_capability(self, token: Token) -> None:
+    def report_unknown_capability(self, token: Token) -> None:
         hint = self.findings.guess(token, self.catalog.capabilities, "is the right catalog named in the header?")
         self.error("HP020", f"no capability is called `{token}`", token, hint)
 
-    def unknown_word(self, token: Token, known: Iterable[str], says: str) -> None:
+    def report_unknown_word(self, token: Token, known: Iterable[str], says: str) -> None:
         words = list(known)
         hint = self.findings.guess(token, words, f"{says} " + ", ".join(words))
         self.error("HP024", f"`{token}` is not known here", token, hint)

@@ -30,7 +30,7 @@ def schema_fields(name: str, schema: Mapping[str, Any]) -> tuple[list[Field], di
         required = set(node.get("required", ()))
         for key, part in sorted(node.get("properties", {}).items()):
             path, needed = prefix + key, always and key in required
-            why = _unusable(path, key, part)
+            why = _explain_unusable(path, key, part)
             if why is None and part.get("type") == "object":
                 pending.append((path + ".", part, needed))
             elif why is None:
@@ -42,7 +42,7 @@ def schema_fields(name: str, schema: Mapping[str, Any]) -> tuple[list[Field], di
     return sorted(found, key=lambda field: field.name), dict(sorted(left_out.items()))
 
 
-def _unusable(path: str, key: str, part: Any) -> str | None:
+def _explain_unusable(path: str, key: str, part: Any) -> str | None:
     """Why a property cannot stand in a condition, or None."""
     if not isinstance(part, Mapping):
         return "it has no schema"

@@ -149,7 +149,7 @@ def check_limits(program: Program, findings: Findings) -> None:
             if witness is not None:
                 hint = f"add `limit {name} {{ {need} … }}`"
                 example = f"for example {show(ir.Request(name, witness))}"
-                where = _first_grant(program, name)
+                where = _find_first_grant(program, name)
                 findings.add("HP060", f"{name} is permitted without a `{need}` limit", where, hint, [example])
                 break
 
@@ -166,7 +166,7 @@ def check_secrets(program: Program, findings: Findings) -> None:
     for secret, hosts in catalog.secrets.items():
         for name, caller in (*callers, ("run", None)):
             used = ir.conj((may_use, ir.Lit("name", "in", (secret,)), ir.Lit("caller", "in", (name,))))
-            elsewhere = _elsewhere(caller, hosts) if caller is not None else ""
+            elsewhere = _find_elsewhere(caller, hosts) if caller is not None else ""
             if caller is None:
                 used = ir.conj((used, may_connect, ir.Lit("host", "host", hosts, True)))
             elif elsewhere is None:
@@ -174,11 +174,11 @@ def check_secrets(program: Program, findings: Findings) -> None:
             witness = _refute(used, fields, program, "secret.use", f"whether `{secret}` stays with its hosts", findings)
             if witness is not None:
                 message = f"{name} may use `{secret}` and talk to {elsewhere or witness.get('host')}"
-                where = _first_grant(program, "secret.use", witness)
+                where = _find_first_grant(program, "secret.use", witness)
                 findings.add("HP070", message, where, "the secret is meant for " + ", ".join(hosts))
 
 
-def _elsewhere(caller: Capability, hosts: tuple[str, ...]) -> str | None:
+def _find_elsewhere(caller: Capability, hosts: tuple[str, ...]) -> str | None:
     """Where a tool may talk to besides `hosts`; a tool that talks and does not say to whom may talk to anybody."""
     if not caller.egress and not caller.builtin and _TALKING & set(caller.effects):
         return "any host: its `egress` is not declared"
@@ -191,7 +191,7 @@ def _host_within(host: str, allowed: tuple[str, ...]) -> bool:
     return matches_host(host, allowed)
 
 
-def _first_grant(program: Program, capability: str, witness: Mapping[str, object] | None = None) -> Span:
+def _find_first_grant(program: Program, capability: str, witness: Mapping[str, object] | None = None) -> Span:
     """The first rule that permits anything, or that permits `witness`."""
     for rule in program.ir.rules_for(capability):
         if rule.verdict != "deny" and (witness is None or interpreter.holds(rule.guard, witness)):
@@ -206,5 +206,5 @@ def _refute(
     try:
         return solve(condition, Universe(fields, [condition]), program.effort).witness
     except UnsettledClaim as error:
-        findings.add("HP083", f"{text} could not be settled: {error}", _first_grant(program, capability))
+        findings.add("HP083", f"{text} could not be settled: {error}", _find_first_grant(program, capability))
         return None

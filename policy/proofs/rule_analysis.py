@@ -83,7 +83,7 @@ def _place(program: Program, rule: str) -> str:
 
 def _find_unsatisfiable(program: Program, findings: Findings, effort: Effort) -> set[str]:
     empty: set[str] = set()
-    fields = _all_fields(program)
+    fields = _collect_fields(program)
     items: list[tuple[str, ir.Expr, tuple[str, ...]]] = [(r.id, r.guard, r.capabilities) for r in program.ir.rules]
     items += [(limit.id, limit.guard, limit.capabilities) for limit in program.ir.limits]
     items += [(f"hook:{hook.name}", hook.guard, hook.capabilities or (hook.phase,)) for hook in program.ir.hooks]
@@ -112,7 +112,7 @@ def _is_plainly_possible(guard: ir.Expr) -> bool:
     return True
 
 
-def _all_fields(program: Program) -> dict[str, dict[str, Field]]:
+def _collect_fields(program: Program) -> dict[str, dict[str, Field]]:
     return {event: {field.name: field for field in fields} for event, fields in program.ir.reads.items()}
 
 
@@ -151,7 +151,7 @@ def _find_dead(regions: list[Region], universe: Universe, effort: Effort) -> dic
         rank = RANK[region.rule.verdict]
         stronger: list[Region] = []
         equal: list[Region] = []
-        near = index.near(region)
+        near = index.find_near(region)
         effort.spend(len(near))
         for other in near:
             if other is region or other.rule.id in found:
@@ -208,7 +208,7 @@ class _Index:
         mask = region.box.get(self.field, 0)
         return [cell for cell in range(mask.bit_length()) if mask >> cell & 1] if mask.bit_count() <= _FEW_CELLS else []
 
-    def near(self, region: Region) -> list[Region]:
+    def find_near(self, region: Region) -> list[Region]:
         cells = self._cells(region)
         if not cells:
             return self.everything
@@ -237,7 +237,7 @@ def _find_overlaps(regions: list[Region], found: dict[str, str], universe: Unive
     for region in regions:
         if region.rule.verdict != "allow" or region.rule.id in found:
             continue
-        near = index.near(region)
+        near = index.find_near(region)
         effort.spend(len(near))
         for other in near:
             differs = other.rule.verdict == "ask" or (
@@ -256,7 +256,7 @@ def _find_overlaps(regions: list[Region], found: dict[str, str], universe: Unive
 
 
 def _check_autos(program: Program, empty: set[str], findings: Findings, effort: Effort) -> None:
-    fields = _all_fields(program)
+    fields = _collect_fields(program)
     for rule in program.ir.rules:
         if rule.auto is None or rule.id in empty:
             continue
@@ -294,13 +294,13 @@ def check_hook_cycles(program: Program, findings: Findings) -> None:
 
 
 def check_budget(program: Program, findings: Findings) -> None:
-    from policy.evaluation.emitter import worst_case_comparisons
+    from policy.evaluation.emitter import count_worst_case
 
     for event, fields in program.ir.reads.items():
         size = sum(1 for rule in program.ir.rules if event in rule.capabilities) if fields else 0
         if size * 4 < MAX_COMPARISONS // 8:
             continue
-        worst = worst_case_comparisons(program.ir, event)
+        worst = count_worst_case(program.ir, event)
         if worst > MAX_COMPARISONS:
             last = [rule for rule in program.ir.rules if event in rule.capabilities][-1]
             findings.add(

@@ -39,7 +39,7 @@ class Cells:
                 self._list(field.values)
             case "text":
                 values = sorted({cast(str, value) for lit in literals for value in lit.args})
-                self._list((*values, _fresh("other", set(values))))
+                self._list((*values, _make_fresh("other", set(values))))
             case "tree":
                 assert field.type.labels is not None
                 self._tree(literals, field.type.labels)
@@ -74,7 +74,7 @@ class Cells:
             start = len(self.witnesses)
             self._index[text] = start
             above.append((labels, text, start))
-            self.witnesses += [text, tree.below(text, _fresh("other", children.get(labels, set())))]
+            self.witnesses += [text, tree.below(text, _make_fresh("other", children.get(labels, set())))]
         while above:
             _, name, start = above.pop()
             self._below[name] = (start + 1, len(self.witnesses) - 1)
@@ -154,7 +154,7 @@ class Universe:
         return values
 
 
-def _fresh(stem: str, taken: set[str]) -> str:
+def _make_fresh(stem: str, taken: set[str]) -> str:
     name, number = stem, 1
     while name in taken:
         number += 1

@@ -109,7 +109,7 @@ def _propagate(box: Box, todo: list[ir.Expr], universe: Universe) -> list[list[i
             elif type(node) is ir.All:
                 todo.extend(node.items)
             else:
-                clauses.append(_flat(node))
+                clauses.append(_flatten(node))
         kept: list[list[ir.Expr]] = []
         for clause in clauses:
             left = _open_choices(clause, box, universe)
@@ -126,7 +126,7 @@ def _propagate(box: Box, todo: list[ir.Expr], universe: Universe) -> list[list[i
             return clauses
 
 
-def _flat(node: ir.Expr) -> list[ir.Expr]:
+def _flatten(node: ir.Expr) -> list[ir.Expr]:
     """The choices of a disjunction, those of disjunctions directly inside it included."""
     choices: list[ir.Expr] = []
     pending = [node]
@@ -170,7 +170,7 @@ def hull(expr: ir.Expr, universe: Universe) -> tuple[Box | None, bool]:
         if type(part) is ir.Lit:
             around: Box = {part.field: universe.mask(part)}
         else:
-            around, same = _around_choices(part, universe)
+            around, same = _bound_choices(part, universe)
             exact = exact and same
         for name, mask in around.items():
             now = box.get(name, universe.full[name]) & mask
@@ -180,7 +180,7 @@ def hull(expr: ir.Expr, universe: Universe) -> tuple[Box | None, bool]:
     return box, exact
 
 
-def _around_choices(part: ir.Expr, universe: Universe) -> tuple[Box, bool]:
+def _bound_choices(part: ir.Expr, universe: Universe) -> tuple[Box, bool]:
     """A box around a disjunction: what every choice says about a field. Equal when all choices are about one field."""
     union: Box | None = None
     choices = part.items if isinstance(part, ir.Any) else ()

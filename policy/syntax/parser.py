@@ -40,7 +40,7 @@ def grammar_text() -> str:
     return resources.files("policy.syntax").joinpath("grammar.lark").read_text(encoding="utf-8")
 
 
-def _whole_words(terminal: TerminalDef) -> None:
+def _end_at_words(terminal: TerminalDef) -> None:
     """Keywords end where the word ends: without this, `prove now` would be read as `prove no w`."""
     if isinstance(terminal.pattern, PatternStr) and terminal.pattern.value.isidentifier():
         terminal.pattern = PatternRE(terminal.pattern.value + r"\b")
@@ -56,7 +56,7 @@ def engine() -> Lark:
         start=["file", "header", "item"],
         maybe_placeholders=True,
         transformer=cast(Any, s.BUILDER),
-        edit_terminals=_whole_words,
+        edit_terminals=_end_at_words,
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from lark import Token
 
-from policy.text.spelling import nearest
+from policy.text.spelling import find_nearest
 
 STATEMENTS = ("import", "set", "let", "scope", "allow", "ask", "deny", "limit", "hook", "prove", "test")
 _OPERATORS = ("and", "or", "not", "in", "under")
@@ -88,7 +88,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 def _misread(match: re.Match[str], guesses: int) -> Piece:
     """A piece that begins with no keyword: the nearest one says how to go on, while mistakes are few."""
-    meant = nearest(match.group(), (*STATEMENTS, "policy")) if guesses < _MAX_GUESSES else None
+    meant = find_nearest(match.group(), (*STATEMENTS, "policy")) if guesses < _MAX_GUESSES else None
     return Piece(meant or "unknown", match.start(), match.end(), misspelt=True)
 
 
@@ -98,11 +98,11 @@ def _begins(match: re.Match[str]) -> bool:
     ahead = _AHEAD.match(match.string, match.end())
     if not (word[0].isalpha() or word[0] == "_") or word in _JOINING or ahead is None or ahead.group(1) in _CONTINUES:
         return False
-    meant = nearest(word, (*STATEMENTS, *CLAUSES))
+    meant = find_nearest(word, (*STATEMENTS, *CLAUSES))
     return meant not in CLAUSES and (meant is not None or ahead.group(0).strip() != "")
 
 
-def last_statement(text: str, offset: int) -> int:
+def find_last_statement(text: str, offset: int) -> int:
     """Where the statement around an offset begins; the offset itself when none has begun."""
     last: Piece | None = None
     for piece in pieces(text[:offset]):

@@ -76,7 +76,7 @@ def report(error: UnexpectedInput | None, source: Source, piece: Piece, findings
         accepted = (error.accepts if isinstance(error, UnexpectedToken) else None) or set(error.expected or ())
     otherwise = _habit(text, start, found, accepted) or _list_expected(accepted)
     hint = findings.guess(found, [w for w in CLAUSES if w.upper() in accepted], otherwise)
-    shown = found if found.startswith("the end") else f"`{_short(found)}`"
+    shown = found if found.startswith("the end") else f"`{_shorten(found)}`"
     findings.add("HP001", f"{shown} does not fit here", Span(source, start, end), hint)
 
 
@@ -90,7 +90,7 @@ def _report_beginning(source: Source, piece: Piece, findings: Findings) -> None:
     guess = piece.kind if piece.kind != "unknown" else None
     hint = f"did you mean `{guess}`?" if guess else "a statement begins with " + ", ".join(f"`{w}`" for w in STATEMENTS)
     where = Span(source, piece.start, piece.start + len(found))
-    findings.add("HP001", f"`{_short(found)}` does not begin a statement", where, hint)
+    findings.add("HP001", f"`{_shorten(found)}` does not begin a statement", where, hint)
 
 
 def report_place(source: Source, piece: Piece, message: str, hint: str, findings: Findings) -> None:
@@ -107,7 +107,7 @@ def _habit(text: str, start: int, found: str, accepted: set[str]) -> str | None:
     return _HABITS.get(text[start : start + 2]) or _HABITS.get(found)
 
 
-def _short(found: str) -> str:
+def _shorten(found: str) -> str:
     return found if len(found) <= _SHOWN_CHARS else found[:_SHOWN_CHARS] + "…"
 
 

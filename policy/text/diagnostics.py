@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from policy.text.sources import Span
-from policy.text.spelling import nearest
+from policy.text.spelling import find_nearest
 
 MAX_FINDINGS = 1_000
 MAX_GUESSES = 50
@@ -156,7 +156,7 @@ class Findings:
 
     def guess(self, name: str, candidates: Iterable[str], otherwise: str | None = None, *, after: str = "") -> str | None:
         """A hint with the nearest right name, while mistakes are few: a text full of them must not cost a search each."""
-        found = nearest(name, islice(candidates, MAX_CANDIDATES)) if self.errors < MAX_GUESSES else None
+        found = find_nearest(name, islice(candidates, MAX_CANDIDATES)) if self.errors < MAX_GUESSES else None
         return f"did you mean `{found}{after}`?" if found else otherwise
 
     def sort(self) -> tuple[Diagnostic, ...]:

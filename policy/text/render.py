@@ -20,28 +20,28 @@ _MAX_LINE = 160
 
 
 def to_text(diagnostics: Iterable[Diagnostic], *, colour: bool = False) -> str:
-    return "\n".join(_one(d, colour) for d in diagnostics)
+    return "\n".join(_render_one(d, colour) for d in diagnostics)
 
 
-def _one(finding: Diagnostic, colour: bool) -> str:
+def _render_one(finding: Diagnostic, colour: bool) -> str:
     def paint(code: str, text: str) -> str:
         return f"{code}{text}{_OFF}" if colour else text
 
     tint = _RED if finding.severity == "error" else _YELLOW
-    lines = [paint(tint, f"{finding.severity}[{finding.code}]") + paint(_BOLD, f": {_plain(finding.message)}")]
+    lines = [paint(tint, f"{finding.severity}[{finding.code}]") + paint(_BOLD, f": {_strip_marks(finding.message)}")]
     margin = 3
     if finding.span is not None:
         number, shown, marks = _excerpt(finding.span)
         margin = len(str(number))
         bar = paint(_BLUE, "|")
-        lines.append(" " * margin + paint(_BLUE, "--> ") + _plain(finding.location()))
+        lines.append(" " * margin + paint(_BLUE, "--> ") + _strip_marks(finding.location()))
         lines.append(" " * margin + f" {bar}")
         lines.append(paint(_BLUE, str(number)) + f" {bar} {shown}")
         lines.append(" " * margin + f" {bar} " + paint(tint, marks))
     for note in finding.notes:
-        lines.append(" " * margin + paint(_BLUE, " = ") + _plain(note))
+        lines.append(" " * margin + paint(_BLUE, " = ") + _strip_marks(note))
     if finding.hint:
-        lines.append(" " * margin + paint(_BLUE, " = ") + paint(_BOLD, "hint: ") + _plain(finding.hint))
+        lines.append(" " * margin + paint(_BLUE, " = ") + paint(_BOLD, "hint: ") + _strip_marks(finding.hint))
     return "\n".join(lines) + "\n"
 
 
@@ -52,7 +52,7 @@ def _excerpt(span: Span) -> tuple[int, str, str]:
     start = column - 1
     width = max(1, min(span.end, span.start + len(line) - start) - span.start)
     cut = max(0, start - _MAX_LINE // 2) if len(line) > _MAX_LINE else 0
-    shown = _plain(line[cut : cut + _MAX_LINE]).rstrip()
+    shown = _strip_marks(line[cut : cut + _MAX_LINE]).rstrip()
     return number, shown, " " * _columns(line[cut:start]) + "^" * min(max(1, _columns(line[start : start + width])), _MAX_LINE)
 
 
@@ -61,7 +61,7 @@ def _columns(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _plain(text: str) -> str:
+def _strip_marks(text: str) -> str:
     return "".join(c if c.isprintable() else (" " if c == "\t" else "\N{REPLACEMENT CHARACTER}") for c in text)
 
 

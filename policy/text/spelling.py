@@ -25,7 +25,7 @@ def distance(a: str, b: str) -> int:
     return row[-1]
 
 
-def nearest(name: str, candidates: Iterable[str]) -> str | None:
+def find_nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate a typist most likely meant, if any is close enough; ties go to the alphabetically first."""
     allowed = max(1, len(name) // 3)
     best: tuple[int, str] | None = None

@@ -252,7 +252,7 @@ def bundle(a: argparse.Namespace) -> int:
     from policy.tools import bundles
 
     if a.new_key:
-        private, public = bundles.new_key()
+        private, public = bundles.make_key()
         descriptor = os.open(f"{a.new_key}.key", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(private)

@@ -76,7 +76,7 @@ def make_bundle(policy: Policy, key: Ed25519PrivateKey) -> bytes:
         {hook.program: hook.sha256 for hook in bound.hooks if hook.sha256},
     )
     data = msgspec.json.encode(payload, order="sorted")
-    envelope = Envelope(FORMAT, hashlib.sha256(data).hexdigest(), key_id(key.public_key()), key.sign(_signed(data)), data)
+    envelope = Envelope(FORMAT, hashlib.sha256(data).hexdigest(), key_id(key.public_key()), key.sign(_encode_signed(data)), data)
     return msgspec.json.encode(envelope)
 
 
@@ -104,7 +104,7 @@ def open_bundle(data: bytes, trusted: Iterable[Ed25519PublicKey]) -> Payload:
     if key is None:
         raise BundleError(f"the bundle is signed by no trusted key (it names {envelope.key_id[:16]!r})")
     try:
-        key.verify(envelope.signature, _signed(envelope.payload))
+        key.verify(envelope.signature, _encode_signed(envelope.payload))
     except InvalidSignature:
         raise BundleError("the bundle's signature does not fit its content") from None
     if hashlib.sha256(envelope.payload).hexdigest() != envelope.sha256:
@@ -123,7 +123,7 @@ def open_bundle(data: bytes, trusted: Iterable[Ed25519PublicKey]) -> Payload:
     return payload
 
 
-def _signed(payload: bytes) -> bytes:
+def _encode_signed(payload: bytes) -> bytes:
     return FORMAT.encode() + b"\n" + payload
 
 
@@ -131,7 +131,7 @@ def key_id(key: Ed25519PublicKey) -> str:
     return hashlib.sha256(key.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()[:32]
 
 
-def new_key() -> tuple[bytes, bytes]:
+def make_key() -> tuple[bytes, bytes]:
     """A fresh key pair as PEM: private, public."""
     key = Ed25519PrivateKey.generate()
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

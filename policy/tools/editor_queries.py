@@ -14,7 +14,7 @@ from lark import Token
 from policy.model.catalog import EFFECTS, Capability, Catalog, Field
 from policy.model.settings import EXECUTORS, ON_ERROR, RATE_SCOPES, SETTINGS
 from policy.syntax.parser import expressions, parse
-from policy.syntax.statement_recovery import STATEMENTS, last_statement
+from policy.syntax.statement_recovery import STATEMENTS, find_last_statement
 from policy.syntax.tree import Hook, LetDef, Scope, SetDef, Truth, list_atoms, offsets
 from policy.text.diagnostics import Findings
 from policy.text.sources import Source
@@ -223,7 +223,7 @@ def _fields(capability: Capability | None, catalog: Catalog, text: str, *, lets:
 
 def _statement_words(text: str, offset: int) -> list[str]:
     """The tokens of the statement an offset stands in, up to the offset."""
-    return [m.group() for m in _TOKEN.finditer(text, last_statement(text, offset), offset) if m.group()[0] != "#"]
+    return [m.group() for m in _TOKEN.finditer(text, find_last_statement(text, offset), offset) if m.group()[0] != "#"]
 
 
 def _find_capability(text: str, offset: int, catalog: Catalog) -> Capability | None:

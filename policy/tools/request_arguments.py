@@ -9,14 +9,14 @@ from collections.abc import Iterable
 
 from policy.errors import PolicyError
 from policy.model.catalog import SESSION_EVENTS, Catalog
-from policy.text.spelling import nearest
+from policy.text.spelling import find_nearest
 
 
 def read_question(catalog: Catalog, event: str, pairs: Iterable[str]) -> dict[str, object]:
     """The attributes of a request about `event`. Raises PolicyError."""
     capability = catalog.capabilities.get(event)
     if capability is None and event not in SESSION_EVENTS:
-        raise PolicyError(f"no capability is called `{event}`{_meant(event, catalog.capabilities)}")
+        raise PolicyError(f"no capability is called `{event}`{_suggest(event, catalog.capabilities)}")
     fields = {**(capability.fields if capability else {}), **catalog.context}
     attributes: dict[str, object] = {}
     for pair in pairs:
@@ -24,13 +24,13 @@ def read_question(catalog: Catalog, event: str, pairs: Iterable[str]) -> dict[st
         if not equals:
             raise PolicyError(f"`{pair}` is not FIELD=VALUE")
         if name not in fields:
-            raise PolicyError(f"{event} has no field `{name}`{_meant(name, fields)}")
+            raise PolicyError(f"{event} has no field `{name}`{_suggest(name, fields)}")
         attributes[name] = fields[name].type.read(text)
         if attributes[name] is None:
             raise PolicyError(f"`{text}` is not a value of `{name}`")
     return attributes
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
-    guess = nearest(name, known)
+def _suggest(name: str, known: Iterable[str]) -> str:
+    guess = find_nearest(name, known)
     return f"; did you mean `{guess}`?" if guess else ""

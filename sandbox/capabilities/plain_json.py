@@ -48,7 +48,7 @@ def objection(value: Any) -> str | None:
     return None
 
 
-def why_unencodable(error: Exception) -> str:
+def explain_unencodable(error: Exception) -> str:
     """What the encoder found wrong, in words for the value's sender."""
     if isinstance(error, UnicodeEncodeError):
         return "it has text that is not valid Unicode"

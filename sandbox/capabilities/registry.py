@@ -22,7 +22,7 @@ import msgspec
 from sandbox.capabilities.call_threads import Job, ThreadsExhausted, start
 from sandbox.capabilities.declarations import ApprovalPolicy, Capability, CapabilityLimits, check_declaration
 from sandbox.capabilities.idempotency import Answers, KeyRefused
-from sandbox.capabilities.plain_json import objection, why_unencodable
+from sandbox.capabilities.plain_json import explain_unencodable, objection
 from sandbox.capabilities.rate_limits import Admission, RateExceeded
 from sandbox.capabilities.schemas import Arguments, Mismatch, check_value, compile_schema, derive_schemas
 from sandbox.engine.limits import MOST, Run
@@ -232,7 +232,7 @@ class Calls:
             name = _decode_name(body).name if asked is None else asked.name
             entry = self._registry.entry(name)
             if entry is None:
-                return _reply_error("UNKNOWN_TOOL", f"there is no capability {name[:80]!r}{self._nearest(name[:80])}")
+                return _reply_error("UNKNOWN_TOOL", f"there is no capability {name[:80]!r}{self._suggest(name[:80])}")
             if count_request_bytes(name, len(body)) > entry.capability.limits.max_request_bytes:
                 asked = None
             elif asked is None:
@@ -255,7 +255,7 @@ class Calls:
         except ToolError as error:
             code, message = error.code, _clean(error.message)
         except Exception as error:
-            code, message = "TOOL_ERROR", _told(error)
+            code, message = "TOOL_ERROR", _describe_error(error)
         status = _CALL_STATUS.get(code, CallStatus.ERROR)
         self._record(entry.capability, started_ns, request_digest, status, ErrorObject(code=code, message=message))
         return _reply_error(code, message)
@@ -353,7 +353,7 @@ class Calls:
             start(job, entry.loop)
         except (ThreadsExhausted, RuntimeError) as error:  # no thread, or a loop that has closed
             job.end(None, error)
-            raise ToolError("TOOL_ERROR", f"the capability cannot be run now: {_told(error)}") from None
+            raise ToolError("TOOL_ERROR", f"the capability cannot be run now: {_describe_error(error)}") from None
         if not job.wait(timeout_ms):
             most_ms = entry.capability.limits.timeout_ms
             waited = f", after {most_ms - timeout_ms} ms in which it waited for a place" if timeout_ms < most_ms else ""
@@ -380,7 +380,7 @@ class Calls:
             )
         )
 
-    def _nearest(self, name: str) -> str:
+    def _suggest(self, name: str) -> str:
         import difflib
 
         near = difflib.get_close_matches(name, self._registry.names(), 1)
@@ -392,13 +392,13 @@ def check_answer(entry: Entry, value: Any) -> tuple[Any, bytes]:
     try:
         reply = _encode({"value": value})
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise _not_plain(entry, why_unencodable(error)) from None
+        raise _refuse_value(entry, explain_unencodable(error)) from None
     limit = entry.capability.limits.max_response_bytes
     if count_answer_bytes(reply) > limit:
         raise ToolError("TOOL_ERROR", f"the answer is larger than {limit} bytes")
     why = objection(value)
     if why is not None:
-        raise _not_plain(entry, why)
+        raise _refuse_value(entry, why)
     if entry.output is not None:
         try:
             check_value(entry.output, msgspec.json.decode(reply)["value"], "the answer")
@@ -407,7 +407,7 @@ def check_answer(entry: Entry, value: Any) -> tuple[Any, bytes]:
     return value, reply
 
 
-def _not_plain(entry: Entry, why: str) -> ToolError:
+def _refuse_value(entry: Entry, why: str) -> ToolError:
     return ToolError("TOOL_ERROR", f"{entry.capability.name} gave an answer that is not plain JSON: {why}")
 
 
@@ -425,7 +425,7 @@ def _clean(message: str) -> str:
     return str(message)[:_MESSAGE_CHARS_MAX].encode("utf-8", "replace").decode()
 
 
-def _told(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     try:
         return _clean(f"{type(error).__name__}: {error}")
     except Exception:  # an exception that cannot even be shown

@@ -59,7 +59,7 @@ def compile_schema(schema: Any, what: str) -> _Validator | None:
         options = jsonschema_rs.RegexOptions(size_limit=_PATTERN_BYTES_MAX)
         return jsonschema_rs.validator_for(schema, pattern_options=options, offline=True)
     except ValueError as error:
-        raise RequestError("INVALID_ARGUMENT", f"{what} is not a JSON Schema: {_first_line(error)}") from None
+        raise RequestError("INVALID_ARGUMENT", f"{what} is not a JSON Schema: {_cut_first_line(error)}") from None
 
 
 def check_value(validator: _Validator, value: Any, what: str) -> None:
@@ -67,10 +67,10 @@ def check_value(validator: _Validator, value: Any, what: str) -> None:
         validator.validate(value)
     except ValueError as error:
         where = "".join(f"[{step!r}]" for step in getattr(error, "instance_path", ()))
-        raise Mismatch(f"{what}{where}: {_first_line(error)}"[:_MESSAGE_CHARS_MAX]) from None
+        raise Mismatch(f"{what}{where}: {_cut_first_line(error)}"[:_MESSAGE_CHARS_MAX]) from None
 
 
-def _first_line(error: Exception) -> str:
+def _cut_first_line(error: Exception) -> str:
     return str(getattr(error, "message", error)).partition("\n")[0][:_MESSAGE_CHARS_MAX]
 
 
@@ -90,11 +90,11 @@ class Arguments:
             check_value(self._validator, args, "arguments")
             return args, kwargs
         if args:
-            kwargs = self._by_name(args, kwargs)
+            kwargs = self._name_arguments(args, kwargs)
         check_value(self._validator, kwargs, "arguments")
         return [], kwargs
 
-    def _by_name(self, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _name_arguments(self, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         names = self._names
         if len(args) > len(names):
             raise Mismatch(

@@ -96,7 +96,7 @@ def decode(data: bytes, start: int = 0, *, depth_max: int = DEPTH_MAX, items_max
             elif major < 2:
                 value = number if major == 0 else -1 - number
             elif lenient:
-                value, position = _large(data, position, number)
+                value, position = _encode_large(data, position, number)
             else:
                 raise CborError("a tag")
         while stack:
@@ -169,7 +169,7 @@ def _float(data: bytes, position: int) -> tuple[float, int]:
     return value, after
 
 
-def _large(data: bytes, position: int, tag: int) -> tuple[int, int]:
+def _encode_large(data: bytes, position: int, tag: int) -> tuple[int, int]:
     """An integer as the bytes of its amount: tag 2, or 3 for a negative one."""
     if tag not in (2, 3) or position >= len(data) or data[position] >> 5 != 2:
         raise CborError("a tag that is not of a large integer")

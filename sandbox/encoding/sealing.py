@@ -59,7 +59,7 @@ class Keys:
     def of(cls, key: bytes, key_id: str = "1") -> Keys:
         return cls(key_id, {key_id: key})
 
-    def rotated(self, key_id: str | None = None, key: bytes | None = None) -> Keys:
+    def add_key(self, key_id: str | None = None, key: bytes | None = None) -> Keys:
         """The ring with one more key, which seals from now on."""
         key_id = key_id or str(len(self.by_id) + 1)
         if key_id in self.by_id:
@@ -103,7 +103,7 @@ def _read_ring(path: Path, mode: int, version: tuple[int, ...]) -> Keys:
 def rotate_local_keys(path: Path | None = None) -> Keys:
     """Add a key to this user's ring; what older keys sealed still opens."""
     path = path or keys_path()
-    keys = local_keys(path).rotated()
+    keys = local_keys(path).add_key()
     fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
     _write_new(fresh, _lines(keys))
     fresh.rename(path)

@@ -120,7 +120,7 @@ class Cache:
         """The file. If there is none, one process has it written by what `make` gives; the others wait, then look again."""
         found = self.find(name)
         if found is None:
-            with self.building(name):
+            with self.hold_build(name):
                 found = self.find(name) or self.store(name, make())
         return found
 
@@ -139,7 +139,7 @@ class Cache:
         return hmac.new(self._key, "\n".join([name, *fields]).encode(), "sha256").hexdigest()
 
     @contextlib.contextmanager
-    def building(self, name: str) -> Iterator[None]:
+    def hold_build(self, name: str) -> Iterator[None]:
         """Held by the one process that builds `name`."""
         descriptor = os.open(self.directory / f"{name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:

@@ -130,14 +130,14 @@ class Run:
         return max(0.0, (self._wall_end_ns - time.monotonic_ns()) / 1e9)
 
     def end(self) -> tuple[int, int]:
-        """The program has ended: what it took is this from now on, as `elapsed_ns` and `cpu_ns` say it."""
+        """The program has ended: what it took is this from now on, as `measure_ns` and `measure_cpu_ns` say it."""
         took = self._took_ns = (time.monotonic_ns() - self._started_ns, time.thread_time_ns() - self._cpu_started_ns)
         return took
 
-    def elapsed_ns(self) -> int:
+    def measure_ns(self) -> int:
         return self._took_ns[0] if self._took_ns is not None else time.monotonic_ns() - self._started_ns
 
-    def cpu_ns(self) -> int:
+    def measure_cpu_ns(self) -> int:
         """On the guest's thread."""
         return self._took_ns[1] if self._took_ns is not None else time.thread_time_ns() - self._cpu_started_ns
 
@@ -153,7 +153,7 @@ class Run:
 
     def _find_overrun(self) -> Stop | None:
         if self.is_cancelled:
-            return _cancelled()
+            return _make_cancelled()
         now_ns = time.monotonic_ns()
         cpu_left_ns = self._cpu_end_ns - time.thread_time_ns()
         if now_ns < self._wall_end_ns and cpu_left_ns > 0:
@@ -162,10 +162,10 @@ class Run:
         if self.ended_by is not None:
             return self.ended_by
         if now_ns >= self._wall_end_ns:
-            return self._late()
+            return self._make_timeout()
         return Stop(RunStatus.TIMEOUT, "TIMEOUT_CPU", f"the run used more than {self.limits.cpu_ms} ms of CPU time")
 
-    def _late(self) -> Stop:
+    def _make_timeout(self) -> Stop:
         return Stop(RunStatus.TIMEOUT, "TIMEOUT_WALL", f"the run took longer than {self.limits.wall_ms} ms")
 
     def ask_to_end(self, stop: Stop) -> bool:
@@ -280,7 +280,7 @@ class Cancel:
     def check(self) -> None:
         """Before the run has begun: raises `Stop` if it is not to begin any more."""
         if self._asked:
-            raise _cancelled()
+            raise _make_cancelled()
 
 
 class Queued:
@@ -300,7 +300,7 @@ class Queued:
         self._lock.release()
 
 
-def _cancelled() -> Stop:
+def _make_cancelled() -> Stop:
     return Stop(RunStatus.CANCELLED, "CANCELLED", "the run was cancelled")
 
 
@@ -349,7 +349,7 @@ class Ticker:
                 self._thread.start()
             self._lock.notify()
 
-    def _first_due_ns(self) -> int:
+    def _find_first_due_ns(self) -> int:
         # INVARIANT: others add and discard meanwhile. Copying a set is one step for them; going through it, or making a list or
         # tuple of it, is not: the collector may run in between, and what it frees lets go of the interpreter.
         return min([run.due_ns for run in self._running.copy()], default=_NEVER_NS)
@@ -357,7 +357,7 @@ class Ticker:
     def _keep_time(self) -> None:
         idle_naps = 0
         while True:
-            if self._first_due_ns() <= time.monotonic_ns():
+            if self._find_first_due_ns() <= time.monotonic_ns():
                 self._advance()
                 time.sleep(_AGAIN_SECONDS)
             idle_naps = 0 if self._running else idle_naps + 1
@@ -368,7 +368,7 @@ class Ticker:
         with self._lock:
             now_ns = time.monotonic_ns()
             self._wakes_ns = _NEVER_NS if is_parked else now_ns + _NAP_NS
-            due_ns = self._first_due_ns()
+            due_ns = self._find_first_due_ns()
             if due_ns > now_ns:
                 self._wakes_ns = min(self._wakes_ns, due_ns)
                 self._lock.wait(None if self._wakes_ns == _NEVER_NS else (self._wakes_ns - now_ns) / 1e9)

@@ -348,18 +348,18 @@ class DirtyPages:
         if self._kernel.can_scan:
             return self._update_by_scan(pages)
         if self._kernel.pagemap is not None:
-            return self._memory.copy_pages(self._own(), pages)
-        differing = list(self._own())
+            return self._memory.copy_pages(self._list_own(), pages)
+        differing = list(self._list_own())
         gone = pages.keys() - {first for first, _ in differing}
         for page in gone:
             del pages[page]
         return [*gone, *self._memory.copy_pages(differing, pages)]
 
-    def _own(self) -> Iterator[tuple[int, int]]:
+    def _list_own(self) -> Iterator[tuple[int, int]]:
         """Runs of the guest's own pages, as (first, end)."""
         if self._kernel.can_scan:
             return self._kernel.scan(self._memory.base_address, self._memory.size_bytes)
-        numbers = self._private_pages() if self._kernel.pagemap is not None else self._differing_pages()
+        numbers = self._list_private_pages() if self._kernel.pagemap is not None else self._list_differing_pages()
         return ((page, page + 1) for page in numbers)
 
     def ranges(self) -> list[tuple[int, int]]:
@@ -370,7 +370,7 @@ class DirtyPages:
 
     def count(self) -> int:
         """How many pages are the guest's own: its private memory."""
-        return sum(end - first for first, end in self._own())
+        return sum(end - first for first, end in self._list_own())
 
     def _update_by_scan(self, pages: dict[int, bytes]) -> list[int]:
         base, size = self._memory.base_address, self._memory.size_bytes
@@ -381,7 +381,7 @@ class DirtyPages:
         written = self._kernel.scan(base, size, since_last=tracked and bool(pages), protect=tracked)
         return self._memory.copy_pages(written, pages)
 
-    def _private_pages(self) -> Iterator[int]:
+    def _list_private_pages(self) -> Iterator[int]:
         assert self._kernel.pagemap is not None
         first = self._memory.base_address // PAGE_BYTES
         entries = array("Q", os.pread(self._kernel.pagemap, self._memory.size_bytes // PAGE_BYTES * 8, first * 8))
@@ -390,7 +390,7 @@ class DirtyPages:
             if entry & (present | swapped) and not entry & file_backed:
                 yield page
 
-    def _differing_pages(self) -> Iterator[int]:
+    def _list_differing_pages(self) -> Iterator[int]:
         chunk_bytes = 1 << 20
         for start in range(0, self._memory.size_bytes, chunk_bytes):
             live = self._memory.read(start, min(chunk_bytes, self._memory.size_bytes - start))

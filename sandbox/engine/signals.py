@@ -5,7 +5,7 @@ raised at its very entry, before its first line, cannot be caught, and ctypes th
 for a pointer. Signal handlers raise there: Ctrl-C is enough. (A Python stack that is almost used up does too: see
 `sandbox.engine.stacks`.)
 
-THREAT[TM-ISO-CALLBACK]: every call into a guest happens inside `sheltered`. A signal that arrives meanwhile is noted, the run is
+THREAT[TM-ISO-CALLBACK]: every call into a guest happens inside `shelter`. A signal that arrives meanwhile is noted, the run is
 asked to end, and the handler is called afterwards, where it may raise.
 """
 
@@ -94,7 +94,7 @@ _open: Final = contextlib.nullcontext()
 _deferring: Final = _Deferring()
 
 
-def sheltered(stop: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
+def shelter(stop: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
     """A context in which guests may run. `stop` is called when a signal arrives; it must not raise."""
     if threading.get_ident() != _main_thread:
         return _open

@@ -65,7 +65,7 @@ class Contents:
             count = min(end - position, BLOCK_BYTES - start)
             if index == len(self.blocks):
                 self.blocks.append(b"")
-            block = self._own(index)
+            block = self._own_block(index)
             piece = data if count == end else data[position : position + count]
             if start == len(block):
                 block += piece
@@ -87,19 +87,19 @@ class Contents:
             del blocks[keep:]
             self._owned = {index for index in self._owned if index < keep}
             if rest and rest < len(blocks[-1]):
-                del self._own(keep - 1)[rest:]
+                del self._own_block(keep - 1)[rest:]
         elif size > self.size:
             if blocks and len(blocks[-1]) < BLOCK_BYTES:
                 last = len(blocks) - 1
                 length = BLOCK_BYTES if last < full else rest
-                block = self._own(last)
+                block = self._own_block(last)
                 block += _ZEROS[: length - len(block)]
             blocks.extend([_ZEROS] * (full - len(blocks)))
             if len(blocks) == full and rest:
                 blocks.append(_ZEROS[:rest])
         self.size = size
 
-    def _own(self, index: int) -> bytearray:
+    def _own_block(self, index: int) -> bytearray:
         """The block, ready to be changed in place."""
         block = self.blocks[index]
         if index in self._owned:

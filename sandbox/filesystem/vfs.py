@@ -335,7 +335,7 @@ class Vfs(Namespace):
         self.set_times(self.lookup(WORKSPACE_INO, check_text(path) or "."), atime_ns, mtime_ns)
 
     @contextmanager
-    def all_permitted(self) -> Iterator[None]:
+    def permit_everything(self) -> Iterator[None]:
         """For the host's own work: permissions do not matter, and recursive removal takes read-only files too."""
         self.granted = PERMISSIONS
         try:

@@ -26,7 +26,7 @@ import msgspec
 from sandbox.engine import stacks
 from sandbox.engine.limits import LIMIT_STATUSES, MOST, Run, ticker
 from sandbox.engine.memory import PAGE_BYTES, DirtyPages, GuestMemory, MemoryFault, grow_to, populate
-from sandbox.engine.signals import sheltered
+from sandbox.engine.signals import shelter
 from sandbox.engine.wasmtime import Call, Instance, Trap
 from sandbox.errors import Stop
 from sandbox.filesystem.descriptors import DescriptorTable
@@ -181,9 +181,9 @@ class Guest:
         if name == "fd_write":
             return self._fd_write
         method: Callable[..., int] = getattr(self._wasi, name)
-        return method if name in _EFFECTLESS else self._noting(method)
+        return method if name in _EFFECTLESS else self._note_calls(method)
 
-    def _noting(self, method: Callable[..., int]) -> Callable[..., int]:
+    def _note_calls(self, method: Callable[..., int]) -> Callable[..., int]:
         def noted(*arguments: int) -> int:
             if self._before is None:
                 self._take_effect()
@@ -284,13 +284,13 @@ class Guest:
         instance = self._instance
         limit_bytes = self.free_bytes + (run.limits.memory_mb << 20)
         left_bytes = limit_bytes - self._saved_bytes
-        limit_bytes -= _LAST_BYTES if left_bytes >= 8 * _LAST_BYTES else self._last_bytes(run, left_bytes)
+        limit_bytes -= _LAST_BYTES if left_bytes >= 8 * _LAST_BYTES else self._compute_last_bytes(run, left_bytes)
         if limit_bytes != self._limit_bytes:
             instance.limit_memory(limit_bytes)
             self._limit_bytes = limit_bytes
         if self.image.metered:
             instance.set_fuel(1 << 62)
-        with sheltered(run.cancel):
+        with shelter(run.cancel):
             ticker.start(run)
             instance.watch()
             try:
@@ -322,7 +322,7 @@ class Guest:
                     self.fuel_used = (1 << 62) - instance.fuel()
 
     @staticmethod
-    def _last_bytes(run: Run, left_bytes: int) -> int:
+    def _compute_last_bytes(run: Run, left_bytes: int) -> int:
         return min(_LAST_BYTES, (run.limits.memory_mb << 20) // 8, max(0, left_bytes) // 2)
 
     def _save(self) -> None:

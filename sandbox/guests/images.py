@@ -28,7 +28,7 @@ from sandbox.engine import readahead
 from sandbox.engine.cache import Cache
 from sandbox.engine.limits import ticker
 from sandbox.engine.memory import PAGE_BYTES, WASM_PAGE_BYTES, GuestMemory, map_image
-from sandbox.engine.signals import sheltered
+from sandbox.engine.signals import shelter
 from sandbox.engine.wasmtime import Call, Engine, Instance, Prepared
 from sandbox.errors import SetupError
 from sandbox.filesystem import standard_tree
@@ -76,7 +76,7 @@ Progress = Callable[[str, float], None]
 """Told what is being done and how far it is, from 0 to 1."""
 
 
-def _quiet(what: str, done: float) -> None:
+def _ignore(what: str, done: float) -> None:
     pass
 
 
@@ -232,7 +232,7 @@ class Images:
             self._cache = Cache()
         return self._cache
 
-    def get(self, name: str, *, metered: bool = False, progress: Progress = _quiet) -> Image:
+    def get(self, name: str, *, metered: bool = False, progress: Progress = _ignore) -> Image:
         image = self._images.get((name, metered))
         if image is None:
             with self._lock:
@@ -306,7 +306,7 @@ class Images:
     def _freeze(self, source: Source, prepared: Prepared, progress: Progress) -> Callable[[Path], object]:
         progress(f"starting {source.name}", 0.0)
         check_pins(source)
-        with sheltered(lambda: None):
+        with shelter(lambda: None):
             memory = _start(source, prepared, self.files())
         progress(f"starting {source.name}", 1.0)
         return lambda path: _write_sparse(path, memory)

@@ -212,28 +212,28 @@ class GuestState:
     sums: Sums = field(default_factory=Sums, compare=False)
     """Of those of its pages that were saved before, also by an earlier state of the same guest."""
 
-    def written_numbers(self) -> list[int]:
+    def list_written_pages(self) -> list[int]:
         """Of every page that may differ from the root image, in order."""
         changed = self.image.changed if isinstance(self.image, FrozenImage) else frozenset()
         return sorted(self.pages.keys() | changed)
 
-    def written_pages(self) -> dict[int, bytes]:
+    def read_written_pages(self) -> dict[int, bytes]:
         """Every page that may differ from the root image, in order."""
         image, pages = self.image, self.pages
         if not isinstance(image, FrozenImage):
             return {number: pages[number] for number in sorted(pages)}
         written = {}
-        for number in self.written_numbers():
+        for number in self.list_written_pages():
             data = pages.get(number)
             written[number] = os.pread(image.descriptor, PAGE_BYTES, number * PAGE_BYTES) if data is None else data
         return written
 
-    def changed_pages(self) -> dict[int, bytes]:
+    def read_changed_pages(self) -> dict[int, bytes]:
         """Every page that differs from the root image, in order: the same for equal memories, however they came about."""
         root = self.image.root
         original, end = root.contents, root.size_bytes
         changed: dict[int, bytes] = {}
-        for number, data in self.written_pages().items():
+        for number, data in self.read_written_pages().items():
             start = number * PAGE_BYTES
             if data != (original[start : start + PAGE_BYTES] if start < end else _ZEROS):
                 changed[number] = data
@@ -242,7 +242,7 @@ class GuestState:
     def memory_digest(self) -> str:
         """Equal for equal memories of the same image."""
         found = hashlib.sha256(f"{self.image.root.memory_digest} {self.memory_bytes}".encode())
-        for number, data in self.changed_pages().items():
+        for number, data in self.read_changed_pages().items():
             found.update(number.to_bytes(4, "little"))
             found.update(data)
         return found.hexdigest()
@@ -257,16 +257,16 @@ class GuestState:
         """The same state over an image of its own, for many forks to map."""
         descriptor = os.memfd_create("hatchway-fork", os.MFD_CLOEXEC)
         self.write_memory(descriptor)
-        return self.over(descriptor, self.image.free_bytes)
+        return self.lay_over(descriptor, self.image.free_bytes)
 
     def share(self) -> GuestState:
         """The same state for several guests, which costs the memory it differs in and no more. All of it is charged to each."""
-        image = LayeredImage(self.image.root, self.memory_bytes, self.changed_pages(), self.image.root.size_bytes)
+        image = LayeredImage(self.image.root, self.memory_bytes, self.read_changed_pages(), self.image.root.size_bytes)
         return GuestState(image, self.memory_bytes, {}, self.table, self.tools)
 
-    def over(self, descriptor: int, free_bytes: int) -> GuestState:
+    def lay_over(self, descriptor: int, free_bytes: int) -> GuestState:
         """The same state over an open file that has its whole memory. The file is closed with the last guest that maps it."""
-        image = FrozenImage(self.image.root, descriptor, frozenset(self.changed_pages()), free_bytes)
+        image = FrozenImage(self.image.root, descriptor, frozenset(self.read_changed_pages()), free_bytes)
         return GuestState(image, self.memory_bytes, {}, self.table, self.tools)
 
 

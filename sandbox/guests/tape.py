@@ -86,7 +86,7 @@ class Tape:
         self._random = 0
 
     @contextlib.contextmanager
-    def running(self, vfs: Vfs, guest: Guest, run: Run) -> Iterator[None]:
+    def record_clock(self, vfs: Vfs, guest: Guest, run: Run) -> Iterator[None]:
         """For the time of the run, the filesystem's clock is on the tape too."""
         if self.image and self.image != guest.image.memory_digest:
             raise RequestError(
@@ -180,7 +180,7 @@ class Tape:
         if recorded != kind:
             raise Divergence(number, f"it asks for {KINDS[kind]}, not for {KINDS[recorded]}")
         if question != asked:
-            raise Divergence(number, f"it sends {_shown(asked)}, not {_shown(question)}")
+            raise Divergence(number, f"it sends {_show(asked)}, not {_show(question)}")
         if kind == RANDOM and isinstance(value, bytes) and len(value) != length:
             raise Divergence(number, f"it asks for {length} random bytes, not for {len(value)}")
         if number in self._changes:
@@ -215,7 +215,7 @@ class Tape:
             raise Divergence(len(self.events), f"it ended without asking for {KINDS[self._played[len(self.events)][0]]}")
 
 
-def _shown(asked: bytes) -> str:
+def _show(asked: bytes) -> str:
     text = asked.decode("utf-8", "replace")
     return f"the message {text[:200]!r}" if text else "no message"
 

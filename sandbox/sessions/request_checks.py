@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from sandbox.capabilities.plain_json import objection, why_unencodable
+from sandbox.capabilities.plain_json import explain_unencodable, objection
 from sandbox.engine.limits import check
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
@@ -80,7 +80,7 @@ def _check_inputs(inputs: dict[str, object], language: Language) -> int:
             return size_bytes
         why = next((f"{name}: {why}" for name, value in inputs.items() if (why := objection(value)) is not None), None)
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:  # the last also if another thread changes them
-        why = why_unencodable(error)
+        why = explain_unencodable(error)
     if why is not None:
         raise _invalid(f"inputs must be plain JSON: {why}")
     return size_bytes

@@ -214,7 +214,7 @@ class Session:
                         return self._take_turn(request, guest, run, None, source)
                     if source is not None:
                         raise RequestError("INVALID_ARGUMENT", "a run on tape has its standard input beforehand")
-                    with tape.running(self.vfs, guest, run):
+                    with tape.record_clock(self.vfs, guest, run):
                         return self._take_turn(request, guest, run, tape)
                 finally:
                     self._run = None
@@ -305,7 +305,7 @@ class Session:
                 self._told[name] = tools
         except Stop as stop:
             is_undone = stop.status is not RunStatus.WAITING_FOR_APPROVAL
-            end = _End(stop.error, stop.status, _lost(run, is_limit(stop)) if is_undone else None)
+            end = _End(stop.error, stop.status, _describe_lost(run, is_limit(stop)) if is_undone else None)
             if tape is not None:
                 tape.stopped = stop
         except GuestExit as left:
@@ -314,7 +314,7 @@ class Session:
         except Trap as trap:
             # A guest that has no way back to its turn reports first and traps then.
             outcome = read_outcome(reported, calls.records) if reported else outcome
-            end = _End(outcome.error or _describe_trap(trap), None, _lost(run, is_limit(trap)))
+            end = _End(outcome.error or _describe_trap(trap), None, _describe_lost(run, is_limit(trap)))
         done = self._describe(guest, run, calls, outcome, found, self.vfs.used_bytes - files_bytes)
         if end.error is None:
             return done
@@ -384,11 +384,11 @@ class Session:
             **read_output(run),
             external_calls=calls.records,
             metrics=Metrics(
-                duration_ms=run.elapsed_ns() // 1_000_000,
+                duration_ms=run.measure_ns() // 1_000_000,
                 memory_peak_bytes=guest.own_bytes + run.started_bytes + max(0, written_bytes),
                 instructions=guest.fuel_used if self.metered else 0,
                 external_calls_count=len(calls.records),
-                cpu_ms=run.cpu_ns() // 1000 / 1000,
+                cpu_ms=run.measure_cpu_ns() // 1000 / 1000,
             ),
             diagnostics=[*found, *outcome.diagnostics, *_output_warning(run)],
             displays=outcome.displays,
@@ -499,10 +499,10 @@ def _judge(request: RunRequest, run: Run, outcome: Outcome, written_bytes: int, 
     if is_reported and run.keeps:
         return _End(error, status, KEPT)
     guest.undo(keeps_files=run.keeps and met_limit)
-    return _End(error, status, _lost(run, met_limit))
+    return _End(error, status, _describe_lost(run, met_limit))
 
 
-def _lost(run: Run, met_limit: bool) -> str:
+def _describe_lost(run: Run, met_limit: bool) -> str:
     return FILES_KEPT if run.keeps and met_limit else UNDONE
 
 

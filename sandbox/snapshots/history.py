@@ -82,7 +82,7 @@ class History:
         self._database.close()
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _write(self) -> Iterator[sqlite3.Connection]:
         database = self._database
         with self._lock:
             try:
@@ -111,7 +111,7 @@ class History:
         wanted: dict[bytes, bytes] = dict(snapshot.chunks)
         for name, pages in snapshot.pages.items():
             wanted.update(zip(split_digests(manifest.guests[name].digests), pages.values(), strict=True))
-        with self._writing() as database:
+        with self._write() as database:
             there = {digest for (digest,) in self._select("digest", wanted)}
             rows = [(digest, self._seal(compress(data))) for digest, data in wanted.items() if digest not in there]
             database.executemany("INSERT OR IGNORE INTO chunks VALUES (?, ?)", rows)
@@ -130,7 +130,7 @@ class History:
     def _seal(self, data: bytes) -> bytes:
         return seal(data, self._keys, tenant=self._tenant, purpose=_PURPOSE)
 
-    def stored_bytes(self, digests: set[bytes]) -> int:
+    def count_stored_bytes(self, digests: set[bytes]) -> int:
         """What these chunks take here, compressed and sealed."""
         return sum(size for (size,) in self._select("length(data)", digests))
 
@@ -213,12 +213,12 @@ class History:
 
     def remove(self, snapshot_id: str) -> bool:
         """Forget a snapshot; its children stay whole. Its pages stay until `collect`."""
-        with self._writing() as database:
+        with self._write() as database:
             return database.execute("DELETE FROM snapshots WHERE id = ?", (snapshot_id,)).rowcount > 0
 
     def collect(self) -> tuple[int, int]:
         """Delete chunks that no snapshot names: how many, and how many bytes they took."""
-        with self._writing() as database:
+        with self._write() as database:
             used: set[bytes] = set()
             for (snapshot_id,) in database.execute("SELECT id FROM snapshots").fetchall():
                 used |= snapshot_format.sizes_in(self.manifest(snapshot_id)).keys()

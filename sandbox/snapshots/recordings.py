@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
-from sandbox.capabilities.plain_json import objection, why_unencodable
+from sandbox.capabilities.plain_json import explain_unencodable, objection
 from sandbox.capabilities.registry import Registry
 from sandbox.encoding.sealing import LOCAL_TENANT, Keys, local_keys, open_seal, seal
 from sandbox.engine.limits import MOST, Cancel
@@ -115,10 +115,10 @@ def record(
     start = session.freeze()
     tape = Tape()
     result = session.run(request, on_output=on_output, progress=progress, cancel=cancel, tape=tape)
-    return result, _recording(session, request, start, tape, result) if tape.request is not None else None
+    return result, _make_recording(session, request, start, tape, result) if tape.request is not None else None
 
 
-def _recording(session: Session, request: RunRequest, start: SessionState, tape: Tape, result: RunResult) -> Recording:
+def _make_recording(session: Session, request: RunRequest, start: SessionState, tape: Tape, result: RunResult) -> Recording:
     state = session.freeze()
     memory = hashlib.sha256()
     for name, guest in sorted(state.guests.items()):
@@ -202,18 +202,18 @@ def resume(
     if journal.pending is None:
         raise RequestError("INVALID_ARGUMENT", "the run does not wait for anything")
     reply = _encode_reply(answer) if answer is not msgspec.UNSET else None
-    tape = Tape(journal.answered(reply), message=journal.request, image=journal.image.hex())
+    tape = Tape(journal.list_answers(reply), message=journal.request, image=journal.image.hex())
     if reply is None:
         tape.approved = journal.pending[1:]
     return _play(recording, tape, recording.session(limits or journal.limits, registry), on_output)
 
 
 def _play(recording: Recording, tape: Tape, session: Session, on_output: OnOutput | None) -> Replayed:
-    request = recording.journal.again()
+    request = recording.journal.make_request()
     try:
         result = session.run(request, on_output=on_output, tape=tape)
         raise_refusal(result)
-        return Replayed(result, session, _recording(session, request, recording.start, tape, result))
+        return Replayed(result, session, _make_recording(session, request, recording.start, tape, result))
     except BaseException:
         session.close()
         raise
@@ -247,7 +247,7 @@ def _encode_reply(value: Any) -> bytes:
         reply = msgspec.json.encode({"value": value})
         why = objection(value)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        why = why_unencodable(error)
+        why = explain_unencodable(error)
     if why is not None:
         raise RequestError("INVALID_ARGUMENT", f"an answer must be plain JSON or an exception: {why}")
     return reply

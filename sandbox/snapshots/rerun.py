@@ -80,11 +80,11 @@ class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
         }
         return dataclasses.replace(start, monotonic_ns=max([start.monotonic_ns, *clocks]), guests=guests)
 
-    def answered(self, reply: bytes | None) -> list[Event]:
+    def list_answers(self, reply: bytes | None) -> list[Event]:
         """What was answered so far, and `reply` to the waiting call, if there is one."""
         return [*self.events, (MESSAGE, reply, self.pending)] if reply is not None and self.pending is not None else self.events
 
-    def again(self, limits: SessionLimits | None = None) -> RunRequest:
+    def make_request(self, limits: SessionLimits | None = None) -> RunRequest:
         """The run. Its program is in the journal, where types are erased already."""
         return RunRequest(
             session_id=self.session_id,

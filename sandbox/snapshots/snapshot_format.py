@@ -108,7 +108,7 @@ def id_of(encoded_manifest: bytes) -> str:
 
 
 def take(state: SessionState, origin: Origin, *, store: Images = images) -> Snapshot:
-    pages = {name: guest.changed_pages() for name, guest in sorted(state.guests.items())}
+    pages = {name: guest.read_changed_pages() for name, guest in sorted(state.guests.items())}
     digests = {name: compute_digests(changed, state.guests[name].sums) for name, changed in pages.items()}
     return _take(state, origin, pages, digests, store)
 
@@ -215,7 +215,7 @@ def save(state: SessionState, origin: Origin, keys: Keys, *, tenant: str = LOCAL
     pages: dict[str, dict[int, bytes]] = {}
     digests: dict[str, bytes] = {}
     for name, guest in sorted(state.guests.items()):
-        written = iter(guest.written_pages().items())
+        written = iter(guest.read_written_pages().items())
         masks[name], pages[name], digests[name] = b"", {}, b""
         # Hashing leaves the interpreter to others, comparing does not: a batch of each in turn keeps all threads busy.
         while batch := dict(itertools.islice(written, _BATCH_PAGES)):
@@ -307,7 +307,7 @@ def unpack(
     data = decompress(body.data, sum(blocks.values()) + sum(sizes[digest] for digest in held))
     position = 0
     pages = {}
-    elsewhere = find or _nowhere
+    elsewhere = find or _find_nothing
     for name, size in blocks.items():
         packed_blocks = (numbers[name], body.masks[name], found[name], data, position)
         pages[name] = memory_pages.read_blocks(manifest.guests[name], *packed_blocks, elsewhere)
@@ -325,7 +325,7 @@ def _split(data: Unpacked, position: int, sizes: list[int]) -> list[bytes]:
     return [whole[end - size : end].tobytes() for size, end in zip(sizes, itertools.accumulate(sizes), strict=True)]
 
 
-def _nowhere(missing: bytes) -> bytes:
+def _find_nothing(missing: bytes) -> bytes:
     raise corrupt("this is a difference to another snapshot, which is not here", "restore it from the history that has both")
 
 

@@ -94,7 +94,7 @@ class Templates:
         snapshot = snapshot_format.take(state, Origin(session_id=_check_name(name), label=name), store=self._images)
         packed = snapshot_format.pack(snapshot)
         cache = self._images.cache
-        with cache.building(_LOCK):
+        with cache.hold_build(_LOCK):
             for guest, guest_state in state.guests.items():
                 _store_memory(self._images, _memory_name(snapshot.id, guest), guest_state)
             cache.store(name + _SUFFIX, lambda path: path.write_bytes(packed))
@@ -129,7 +129,7 @@ class Templates:
         for guest, guest_state in state.guests.items():
             memory = _memory_name(snapshot.id, guest)
             found = self._images.cache.find(memory) or _store_memory(self._images, memory, guest_state)
-            guests[guest] = guest_state.over(os.open(found, os.O_RDONLY | os.O_CLOEXEC), guest_state.memory_bytes)
+            guests[guest] = guest_state.lay_over(os.open(found, os.O_RDONLY | os.O_CLOEXEC), guest_state.memory_bytes)
         return SessionState(state.language, state.files, 0, guests, state.metered)
 
     def list(self) -> list[Template]:
@@ -160,7 +160,7 @@ class Templates:
         path = cache.find(_check_name(name) + _SUFFIX)
         if path is None:
             return False
-        with cache.building(_LOCK):
+        with cache.hold_build(_LOCK):
             cache.discard(path.name)
             self._collect()
         with self._lock:

@@ -133,9 +133,9 @@ def _candidates(state: SessionState, name: str) -> list[str]:
     frozen, names = state.guests[name], set[str]()
     guest = Guest(frozen.image, Vfs.at(state.files), frozen)
     try:
-        for memory in guest.read_pages(frozen.written_numbers()):
+        for memory in guest.read_pages(frozen.list_written_pages()):
             names.update(name.decode("latin-1") for name in _NAME.findall(memory))
-            names.update(_wide_names(memory))
+            names.update(_list_wide_names(memory))
             if len(names) > _CANDIDATES_MAX:
                 break
     finally:
@@ -143,7 +143,7 @@ def _candidates(state: SessionState, name: str) -> list[str]:
     return sorted(names)[:_CANDIDATES_MAX]
 
 
-def _wide_names(memory: bytes) -> Iterator[str]:
+def _list_wide_names(memory: bytes) -> Iterator[str]:
     """Names with characters outside of Latin-1, where the engine keeps them."""
     for head in _WIDE.finditer(memory):
         length = int.from_bytes(memory[head.start() : head.start() + 2], "little")

@@ -63,7 +63,7 @@ class Decorators:
                 waiting.append(child)
             elif child.type in _MEMBERS:
                 decorators = waiting + [inner for inner in child.children if inner.type == "decorator"]
-                parameters = _decorated_parameters(child)
+                parameters = _list_decorated_parameters(child)
                 if decorators or parameters:
                     self._member(child, decorators, parameters, self.editor.read(parent) if parent is not None else None)
                 waiting = []
@@ -129,7 +129,7 @@ class Decorators:
         return json.dumps(text) if name.type in ("property_identifier", "private_property_identifier") else text
 
 
-def _decorated_parameters(member: Node) -> list[tuple[int, Node]]:
+def _list_decorated_parameters(member: Node) -> list[tuple[int, Node]]:
     parameters = member.child_by_field_name("parameters")
     if parameters is None:
         return []

@@ -35,7 +35,7 @@ class Declarations:
         self.editor = editor
         self._seen: set[str] = set()
 
-    def _found(self, name: str) -> str:
+    def _find_declared(self, name: str) -> str:
         """What a declaration adds to: the value that this source has given the name, not one of an earlier program."""
         is_new = name not in self._seen and name not in self._names_around(_FUNCTIONS)
         self._seen.add(name)
@@ -61,7 +61,7 @@ class Declarations:
         for child in body.children:
             if child.type == ",":
                 self.editor.replace(child, ";")
-        self._close(body, enum, self._found(enum))
+        self._close(body, enum, self._find_declared(enum))
         return True
 
     def _member(self, enum: str, member: Node, before: str | None) -> str:
@@ -91,9 +91,9 @@ class Declarations:
             return True
         names = [part.strip() for part in self.editor.read(name).split(".")]
         first = names[0]
-        around = self._exporting_namespace()
+        around = self._find_exporting_namespace()
         joins_class = first in self._names_around(_CLASSES)
-        found = first if joins_class else f"{first} || {around}.{first} || {{}}" if around else self._found(first)
+        found = first if joins_class else f"{first} || {around}.{first} || {{}}" if around else self._find_declared(first)
         opening = f";(({first}) =>" if joins_class else f"var {first} = (({first}) =>"
         self.editor.insert(node.start_byte, opening)
         self.editor.blank(node.start_byte, body.start_byte)
@@ -111,7 +111,7 @@ class Declarations:
         self.editor.insert(body.end_byte - 1, f"; return {value} ")
         self.editor.close(body, f"{inside})({argument});{after}")
 
-    def _exporting_namespace(self) -> str | None:
+    def _find_exporting_namespace(self) -> str | None:
         """The namespace that exports what is visited, if one does."""
         path = self.editor.path
         if path and path[-1].type == "export_statement":
@@ -142,7 +142,7 @@ class Declarations:
         declared = node.child_by_field_name("declaration")
         if declared is None or declared.type in NAMESPACES:
             return True
-        names = [self.editor.read(name) for name in _declared_names(declared)]
+        names = [self.editor.read(name) for name in _list_declared_names(declared)]
         if declared.type in _FUNCTIONS:
             body = self.editor.path[-1]
             self.editor.insert(body.start_byte + 1, "".join(f" {owner}.{name} = {name};" for name in names))
@@ -183,7 +183,7 @@ class Declarations:
         return True
 
 
-def _declared_names(declared: Node) -> Iterator[Node]:
+def _list_declared_names(declared: Node) -> Iterator[Node]:
     name = declared.child_by_field_name("name")
     if name is not None:
         yield name

@@ -221,7 +221,7 @@ class Eraser(Editor):
     def parameter(self, node: Node) -> bool:
         pattern = node.child_by_field_name("pattern")
         if pattern is not None and pattern.type == "this":
-            self.blank(node.start_byte, self.behind_comma(node))
+            self.blank(node.start_byte, self.find_comma_end(node))
             return False
         for child in node.children:
             if child.type in PROPERTY_MODIFIERS:
@@ -269,13 +269,13 @@ class Eraser(Editor):
         if any(child.type == "import_require_clause" for child in node.children):
             return self.declarations.import_equals(node)
         self.imports.append(node)
-        for _, whole in _imported(node):
+        for _, whole in _list_imported(node):
             self.specifier(whole)
         return False
 
     def specifier(self, node: Node) -> bool:
         if _is_type(node):
-            self.blank(node.start_byte, self.behind_comma(node))
+            self.blank(node.start_byte, self.find_comma_end(node))
         return False
 
     def export_specifier(self, node: Node) -> bool:
@@ -287,12 +287,12 @@ class Eraser(Editor):
         of the session may use it."""
         erased = b" ".join(self.text[blank.start : blank.end] for blank in self.blanks) if self.imports else b""
         for statement in self.imports:
-            imported = [(self.read(bound), whole) for bound, whole in _imported(statement) if not _is_type(whole)]
+            imported = [(self.read(bound), whole) for bound, whole in _list_imported(statement) if not _is_type(whole)]
             types = [whole for name, whole in imported if name not in self.values and _names(erased, name)]
             if types and len(types) == len(imported):
                 self.blank(statement.start_byte, statement.end_byte, head=";")
             for whole in types:
-                self.blank(whole.start_byte, self.behind_comma(whole))
+                self.blank(whole.start_byte, self.find_comma_end(whole))
 
     def export_statement(self, node: Node) -> bool:
         kinds = ["type" if _is_type_keyword(child) else child.type for child in node.children]
@@ -328,7 +328,7 @@ class Eraser(Editor):
             at = at.children[0 if indexed else -1]
         return end
 
-    def behind_comma(self, node: Node) -> int:
+    def find_comma_end(self, node: Node) -> int:
         """The end of the comma after `node`, or of the node when none follows. Comments between them go too."""
         after = node.next_sibling
         while after is not None and after.type == "comment":
@@ -356,7 +356,7 @@ def _names(text: bytes, name: str) -> bool:
     return re.search(rb"(?<![\w$])" + re.escape(name.encode()) + rb"(?![\w$])", text) is not None
 
 
-def _imported(statement: Node) -> Iterator[tuple[Node, Node]]:
+def _list_imported(statement: Node) -> Iterator[tuple[Node, Node]]:
     """The names that an import statement binds, each with all that is written for it."""
     clauses = [child for child in statement.named_children if child.type == "import_clause"]
     for part in (part for clause in clauses for part in clause.named_children):

@@ -118,7 +118,7 @@ class Host(Protocol):
     def stdin_read(self, n: int, /) -> bytes: ...
 
 
-def answering(call: Callable[..., int]) -> Callable[..., int]:
+def answer_errors(call: Callable[..., int]) -> Callable[..., int]:
     """Turns a refused filesystem operation or a bad address into the errno a guest gets. Everything else passes through."""
 
     @functools.wraps(call)

@@ -52,7 +52,7 @@ from sandbox.wasi.abi import (
     U64,
     Host,
     Memory,
-    answering,
+    answer_errors,
 )
 
 _UNKNOWN_TYPE = 0
@@ -71,7 +71,7 @@ class FileCalls:
         self.table = table
         self.host = host
 
-    @answering
+    @answer_errors
     def fd_read(self, fd: int, iovs: int, iovs_len: int, nread: int) -> int:
         descriptor = self.table.entries.get(fd)
         if descriptor is None or not descriptor.rights & Right.READ:
@@ -82,13 +82,13 @@ class FileCalls:
         descriptor.offset = offset + count
         return SUCCESS
 
-    @answering
+    @answer_errors
     def fd_pread(self, fd: int, iovs: int, iovs_len: int, offset: int, nread: int) -> int:
         descriptor = self._find_positioned(fd, Right.READ, offset)
         self.memory.put_u32(nread & U32, self._read(descriptor, iovs & U32, iovs_len & U32, offset & U64))
         return SUCCESS
 
-    @answering
+    @answer_errors
     def fd_write(self, fd: int, iovs: int, iovs_len: int, nwritten: int) -> int:
         descriptor = self.table.entries.get(fd)
         if descriptor is None or not descriptor.rights & Right.WRITE:
@@ -108,13 +108,13 @@ class FileCalls:
         self.memory.put_u32(nwritten & U32, count)
         return SUCCESS
 
-    @answering
+    @answer_errors
     def fd_pwrite(self, fd: int, iovs: int, iovs_len: int, offset: int, nwritten: int) -> int:
         descriptor = self._find_positioned(fd, Right.WRITE, offset)
         self.memory.put_u32(nwritten & U32, self._write(descriptor, iovs & U32, iovs_len & U32, offset & U64))
         return SUCCESS
 
-    @answering
+    @answer_errors
     def fd_seek(self, fd: int, offset: int, whence: int, out: int) -> int:
         descriptor = self._descriptor(fd)
         if not descriptor.rights & (Right.SEEK | Right.TELL if whence == 1 and offset == 0 else Right.SEEK):
@@ -139,24 +139,24 @@ class FileCalls:
     def fd_tell(self, fd: int, out: int) -> int:
         return self.fd_seek(fd, 0, 1, out)
 
-    @answering
+    @answer_errors
     def fd_close(self, fd: int) -> int:
         self.table.close(self.vfs, fd)
         return SUCCESS
 
-    @answering
+    @answer_errors
     def fd_renumber(self, fd: int, to: int) -> int:
         self.table.renumber(self.vfs, fd, to)
         return SUCCESS
 
-    @answering
+    @answer_errors
     def fd_fdstat_get(self, fd: int, out: int) -> int:
         descriptor = self._descriptor(fd)
         kind = self.vfs.node(descriptor.ino).kind if descriptor.ino else _UNKNOWN_TYPE
         self.memory.write(out & U32, FDSTAT.pack(kind, descriptor.flags, descriptor.rights, descriptor.inheriting))
         return SUCCESS
 
-    @answering
+    @answer_errors
     def fd_fdstat_set_flags(self, fd: int, flags: int) -> int:
         descriptor = self._descriptor(fd, Right.SET_FLAGS)
         if flags & ~FLAGS_ALL:
@@ -164,7 +164,7 @@ class FileCalls:
         descriptor.flags = flags
         return SUCCESS
 
-    @answering
+    @answer_errors
     def fd_fdstat_set_rights(self, fd: int, base: int, inheriting: int) -> int:
         descriptor = self._descriptor(fd)
         base, inheriting = base & U64, inheriting & U64
@@ -181,7 +181,7 @@ class FileCalls:
         packed = FILESTAT.pack(device, ino, node.kind, node.nlink, size, node.atime_ns, node.mtime_ns, node.ctime_ns)
         self.memory.write(out & U32, packed)
 
-    @answering
+    @answer_errors
     def fd_filestat_get(self, fd: int, out: int) -> int:
         descriptor = self._descriptor(fd, Right.FILESTAT_GET)
         if descriptor.ino:
@@ -190,7 +190,7 @@ class FileCalls:
             self.memory.write(out & U32, FILESTAT.pack(_STREAM_DEVICE, descriptor.stream, _UNKNOWN_TYPE, 1, 0, 0, 0, 0))
         return SUCCESS
 
-    @answering
+    @answer_errors
     def fd_filestat_set_size(self, fd: int, size: int) -> int:
         descriptor = self._descriptor(fd)
         if descriptor.kind != FILE or not descriptor.rights & Right.SET_SIZE:
@@ -200,7 +200,7 @@ class FileCalls:
         self.vfs.truncate(descriptor.ino, size & U64)
         return SUCCESS
 
-    @answering
+    @answer_errors
     def fd_allocate(self, fd: int, offset: int, length: int) -> int:
         descriptor = self._descriptor(fd)
         if descriptor.kind != FILE:
@@ -214,7 +214,7 @@ class FileCalls:
             self.vfs.truncate(descriptor.ino, offset + length)
         return SUCCESS
 
-    def chosen_times(self, atime_ns: int, mtime_ns: int, flags: int) -> tuple[int | None, int | None]:
+    def choose_times(self, atime_ns: int, mtime_ns: int, flags: int) -> tuple[int | None, int | None]:
         """The times to set; None leaves one as it is."""
         if flags & ~15 or flags & 3 == 3 or flags & 12 == 12:
             raise VfsError(EINVAL)
@@ -223,15 +223,15 @@ class FileCalls:
         mtime = mtime_ns & U64 if flags & SET_MTIME else now if flags & SET_MTIME_NOW else None
         return atime, mtime
 
-    @answering
+    @answer_errors
     def fd_filestat_set_times(self, fd: int, atime_ns: int, mtime_ns: int, flags: int) -> int:
         descriptor = self._descriptor(fd, Right.SET_TIMES)
-        times = self.chosen_times(atime_ns, mtime_ns, flags)
+        times = self.choose_times(atime_ns, mtime_ns, flags)
         if descriptor.ino:
             self.vfs.set_times(descriptor.ino, *times)
         return SUCCESS
 
-    @answering
+    @answer_errors
     def fd_advise(self, fd: int, offset: int, length: int, advice: int) -> int:
         descriptor = self._descriptor(fd, Right.ADVISE)
         if descriptor.kind == STREAM:
@@ -240,17 +240,17 @@ class FileCalls:
             return EBADF
         return SUCCESS if 0 <= advice <= 5 and offset >= 0 and length >= 0 else EINVAL
 
-    @answering
+    @answer_errors
     def fd_sync(self, fd: int) -> int:
         self._descriptor(fd, Right.SYNC)
         return SUCCESS
 
-    @answering
+    @answer_errors
     def fd_datasync(self, fd: int) -> int:
         self._descriptor(fd, Right.DATASYNC)
         return SUCCESS
 
-    @answering
+    @answer_errors
     def fd_prestat_get(self, fd: int, out: int) -> int:
         name = self._descriptor(fd).preopen
         if name is None:
@@ -258,7 +258,7 @@ class FileCalls:
         self.memory.put_u64(out & U32, len(name.encode("utf-8")) << 32)
         return SUCCESS
 
-    @answering
+    @answer_errors
     def fd_prestat_dir_name(self, fd: int, out: int, length: int) -> int:
         name = self._descriptor(fd).preopen
         if name is None:
@@ -269,7 +269,7 @@ class FileCalls:
         self.memory.write(out & U32, encoded)
         return SUCCESS
 
-    @answering
+    @answer_errors
     def fd_readdir(self, fd: int, out: int, length: int, cookie: int, used: int) -> int:
         descriptor = self._descriptor(fd)
         if descriptor.kind != FOLDER:

@@ -42,7 +42,7 @@ from sandbox.wasi.abi import (
     OPEN_EXCLUSIVE,
     OPEN_TRUNCATE,
     U32,
-    answering,
+    answer_errors,
 )
 from sandbox.wasi.file_calls import FileCalls
 
@@ -67,23 +67,23 @@ class PathCalls(FileCalls):
             raise VfsError(ENAMETOOLONG)
         return decode_path(self.memory.read(address & U32, length))
 
-    @answering
+    @answer_errors
     def path_filestat_get(self, fd: int, flags: int, path: int, path_len: int, out: int) -> int:
         start = self._folder(fd, Right.PATH_FILESTAT_GET)
         ino = self.vfs.lookup(start, self._path(path, path_len), bool(flags & LOOKUP_FOLLOW))
         self.put_filestat(out, ino, self.vfs.nodes[ino])
         return SUCCESS
 
-    @answering
+    @answer_errors
     def path_filestat_set_times(
         self, fd: int, flags: int, path: int, path_len: int, atime_ns: int, mtime_ns: int, which: int
     ) -> int:
         start = self._folder(fd, Right.PATH_SET_TIMES)
         ino = self.vfs.lookup(start, self._path(path, path_len), bool(flags & LOOKUP_FOLLOW))
-        self.vfs.set_times(ino, *self.chosen_times(atime_ns, mtime_ns, which))
+        self.vfs.set_times(ino, *self.choose_times(atime_ns, mtime_ns, which))
         return SUCCESS
 
-    @answering
+    @answer_errors
     def path_open(
         self,
         fd: int,
@@ -157,20 +157,20 @@ class PathCalls(FileCalls):
             return stream(_STREAM_NUMBERS[node.device])
         return Descriptor(DEVICE if isinstance(node, Device) else FILE, ino, RIGHTS_FILE, 0, flags)
 
-    @answering
+    @answer_errors
     def path_create_directory(self, fd: int, path: int, path_len: int) -> int:
         start, mode = self._folder(fd, Right.CREATE_DIRECTORY), 0o777 & ~self.table.umask
         self.vfs.make_directory(start, self._path(path, path_len), mode)
         return SUCCESS
 
-    @answering
+    @answer_errors
     def path_link(self, old_fd: int, flags: int, old_path: int, old_len: int, new_fd: int, new_path: int, new_len: int) -> int:
         old, new = self._path(old_path, old_len), self._path(new_path, new_len)
         source, target = self._folder(old_fd, Right.LINK_SOURCE), self._folder(new_fd, Right.LINK_TARGET)
         self.vfs.link(source, old, bool(flags & LOOKUP_FOLLOW), target, new)
         return SUCCESS
 
-    @answering
+    @answer_errors
     def path_readlink(self, fd: int, path: int, path_len: int, out: int, length: int, used: int) -> int:
         node = self.vfs.nodes[self.vfs.lookup(self._folder(fd, Right.READLINK), self._path(path, path_len), False)]
         if not isinstance(node, Symlink):
@@ -180,23 +180,23 @@ class PathCalls(FileCalls):
         self.memory.put_u32(used & U32, len(target))
         return SUCCESS
 
-    @answering
+    @answer_errors
     def path_remove_directory(self, fd: int, path: int, path_len: int) -> int:
         self.vfs.remove_directory(self._folder(fd, Right.REMOVE_DIRECTORY), self._path(path, path_len))
         return SUCCESS
 
-    @answering
+    @answer_errors
     def path_rename(self, old_fd: int, old_path: int, old_len: int, new_fd: int, new_path: int, new_len: int) -> int:
         old, new = self._path(old_path, old_len), self._path(new_path, new_len)
         self.vfs.rename_at(self._folder(old_fd, Right.RENAME_SOURCE), old, self._folder(new_fd, Right.RENAME_TARGET), new)
         return SUCCESS
 
-    @answering
+    @answer_errors
     def path_symlink(self, old_path: int, old_len: int, fd: int, new_path: int, new_len: int) -> int:
         self.vfs.make_symlink(self._path(old_path, old_len), self._folder(fd, Right.SYMLINK), self._path(new_path, new_len))
         return SUCCESS
 
-    @answering
+    @answer_errors
     def path_unlink_file(self, fd: int, path: int, path_len: int) -> int:
         self.vfs.unlink(self._folder(fd, Right.UNLINK_FILE), self._path(path, path_len))
         return SUCCESS

@@ -26,7 +26,7 @@ from sandbox.wasi.abi import (
     U64,
     Host,
     Memory,
-    answering,
+    answer_errors,
 )
 from sandbox.wasi.path_calls import PathCalls
 
@@ -48,19 +48,19 @@ class GuestExit(Exception):
 class Wasi(PathCalls):
     """Every function of `wasi_snapshot_preview1` as a method of the same name."""
 
-    @answering
+    @answer_errors
     def args_sizes_get(self, count: int, size: int) -> int:
         return self._put_sizes(self.host.args, count, size)
 
-    @answering
+    @answer_errors
     def args_get(self, pointers: int, text: int) -> int:
         return self._put_strings(self.host.args, pointers, text)
 
-    @answering
+    @answer_errors
     def environ_sizes_get(self, count: int, size: int) -> int:
         return self._put_sizes(self.host.environ, count, size)
 
-    @answering
+    @answer_errors
     def environ_get(self, pointers: int, text: int) -> int:
         return self._put_strings(self.host.environ, pointers, text)
 
@@ -78,7 +78,7 @@ class Wasi(PathCalls):
             text += len(string) + 1
         return SUCCESS
 
-    @answering
+    @answer_errors
     def clock_time_get(self, clock: int, precision: int, out: int) -> int:
         if clock == _MONOTONIC:
             now = self.host.now_monotonic_ns()
@@ -91,14 +91,14 @@ class Wasi(PathCalls):
         self.memory.put_u64(out & U32, now & U64)
         return SUCCESS
 
-    @answering
+    @answer_errors
     def clock_res_get(self, clock: int, out: int) -> int:
         if not _REALTIME <= clock <= _THREAD_CPU:
             return EINVAL
         self.memory.put_u64(out & U32, 1)
         return SUCCESS
 
-    @answering
+    @answer_errors
     def random_get(self, out: int, length: int) -> int:
         out, length = out & U32, length & U32
         memory, host = self.memory, self.host
@@ -122,7 +122,7 @@ class Wasi(PathCalls):
     def proc_raise(self, signal: int) -> int:
         return ENOTSUP
 
-    @answering
+    @answer_errors
     def poll_oneoff(self, subscriptions: int, out: int, count: int, used: int) -> int:
         count &= U32
         if not 0 < count <= SUBSCRIPTIONS_MAX:
@@ -177,16 +177,16 @@ class Wasi(PathCalls):
         return SUCCESS, 1
 
     def sock_accept(self, fd: int, flags: int, out: int) -> int:
-        return self._not_a_socket(fd)
+        return self._refuse_socket(fd)
 
     def sock_recv(self, fd: int, iovs: int, iovs_len: int, flags: int, received: int, out_flags: int) -> int:
-        return self._not_a_socket(fd)
+        return self._refuse_socket(fd)
 
     def sock_send(self, fd: int, iovs: int, iovs_len: int, flags: int, sent: int) -> int:
-        return self._not_a_socket(fd)
+        return self._refuse_socket(fd)
 
     def sock_shutdown(self, fd: int, how: int) -> int:
-        return self._not_a_socket(fd)
+        return self._refuse_socket(fd)
 
-    def _not_a_socket(self, fd: int) -> int:
+    def _refuse_socket(self, fd: int) -> int:
         return ENOTSOCK if fd in self.table.entries else EBADF

@@ -33,7 +33,7 @@ from sandbox.workers.process_worker import ProcessWorker
 from sandbox.workers.warm_decoders import describe_records
 from sandbox.workers.zygote import Options
 
-__all__ = ["PoolOptions", "ProcessWorker", "ProcessWorkers", "Zygote", "own_memory_bytes"]
+__all__ = ["PoolOptions", "ProcessWorker", "ProcessWorkers", "Zygote", "measure_own_memory"]
 
 START_SECONDS: Final = 60.0
 _MESSAGE_BYTES_MAX: Final = 65536
@@ -253,7 +253,7 @@ class ProcessWorkers:
         process = None
         while self._spares and process is None:
             spare = self._spares.pop(0)
-            process = spare if await self._answers(spare) else None
+            process = spare if await self._check_alive(spare) else None
         if process is None:
             process = await self._spawn()
         process.tenant = tenant
@@ -264,7 +264,7 @@ class ProcessWorkers:
         self._refill()
         return process
 
-    async def _answers(self, spare: _Process) -> bool:
+    async def _check_alive(self, spare: _Process) -> bool:
         """A spare may have died with its zygote, unnoticed so far."""
         try:
             await asyncio.wait_for(spare.worker.ping(), self.options.answer_seconds)
@@ -342,7 +342,7 @@ class ProcessWorkers:
             now = time.monotonic()
             passed, before = min(now - before, 2 * self.options.watch_seconds), now
             for process in list(self._processes.values()):
-                why = self._complaint(process, now, passed)
+                why = self._find_fault(process, now, passed)
                 if why is not None:
                     process.worker.lose(why)
                 elif process.worker.is_lost and process.zygote.is_lost:
@@ -356,7 +356,7 @@ class ProcessWorkers:
             self._old.remove(zygote)
             self._ending.append(asyncio.create_task(zygote.aclose()))
 
-    def _complaint(self, process: _Process, now: float, passed: float) -> str | None:
+    def _find_fault(self, process: _Process, now: float, passed: float) -> str | None:
         """Why this worker must go, if it must. Asks it for a sign of life."""
         options = self.options
         if process.worker.is_lost:
@@ -371,7 +371,7 @@ class ProcessWorkers:
             process.pinged = asyncio.create_task(self._ping(process.worker))
         elif process.silent_seconds > options.answer_seconds:
             return "it does not answer"
-        used = own_memory_bytes(process.pid)
+        used = measure_own_memory(process.pid)
         if used > options.memory_bytes_max:
             return f"it uses {used >> 20} MiB of memory, more than {options.memory_bytes_max >> 20}"
         return "it is not used" if process.tenant is not None and now - process.used_at > options.idle_seconds else None
@@ -416,7 +416,7 @@ def _read_cpu_clock(pid: int) -> float | None:
         return None
 
 
-def own_memory_bytes(pid: int) -> int:
+def measure_own_memory(pid: int) -> int:
     """Memory of a process that is no file's; 0 if it is gone. Some 25 MiB of it are the zygote's until they are written to."""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:

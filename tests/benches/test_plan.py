@@ -128,7 +128,7 @@ def test_what_another_round_measured_is_not_missing_and_a_round_that_was_cut_is_
 
 
 def test_attacks_of_a_deadline_bench_that_had_no_turn_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Run, "_late", Run._late)  # the bench watches it, in a process of its own
+    monkeypatch.setattr(Run, "_make_timeout", Run._make_timeout)  # the bench watches it, in a process of its own
     measured = Bench(quick=True, seconds=0.0)
     find().scenarios["deadlines"].measure(measured)
     assert not measured.rows and set(measured.absent) == {attack.name for attack in ATTACKS}

@@ -83,7 +83,7 @@ async def activate(
 ) -> tuple[StoredPolicy, Replayed]:
     """Deploy a policy, whose main file is p.hatch, for acme."""
     policy = policy_of(await policies.check(sources, "p.hatch", tools or []))
-    return await policies.activate("acme", policy, policies.with_base(sources, tools or []), "p.hatch", "op", shadow=shadow)
+    return await policies.activate("acme", policy, policies.add_base(sources, tools or []), "p.hatch", "op", shadow=shadow)
 
 
 def compiled(rules: str, tests: str, tools: list[Capability]) -> Policy:

@@ -58,13 +58,13 @@ def test_spans_cost_nothing_when_they_are_off() -> None:
 
 def test_spans_are_children_of_the_callers_when_they_are_on() -> None:
     code = (
-        "from gateway.telemetry import Telemetry, step, stepping\nfrom opentelemetry import trace\n"
+        "from gateway.telemetry import Telemetry, step, keep_step\nfrom opentelemetry import trace\n"
         "t = Telemetry(tracing='console')\n"
         "carrier = {'traceparent': '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'}\n"
         "with t.span('outer', carrier=carrier, operation='x'):\n"
         "    with step('inner'):\n"
         "        print(format(trace.get_current_span().get_span_context().trace_id, '032x'))\n"
-        "    later = stepping()\n"
+        "    later = keep_step()\n"
         "with later('later'):\n"
         "    print(format(trace.get_current_span().get_span_context().trace_id, '032x'))\n"
         "with step('nobodys'): pass\n"

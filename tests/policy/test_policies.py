@@ -156,7 +156,7 @@ def test_shadow_decides_by_the_current_policy_and_counts_differences() -> None:
 
 
 def test_sensitive_fields_are_hidden_in_logs(acme: Policy) -> None:
-    assert acme.masked("payments.refund", {"amount": 5, "note": "private"}) == {"amount": 5, "note": "***"}
+    assert acme.mask("payments.refund", {"amount": 5, "note": "private"}) == {"amount": 5, "note": "***"}
 
 
 def test_errors_carry_all_diagnostics(tmp_path: Path) -> None:

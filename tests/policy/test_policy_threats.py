@@ -58,9 +58,9 @@ def test_tm_pol_003_arguments_cannot_pose_as_facts_about_the_caller() -> None:
 
 
 def test_tm_pol_004_nothing_in_a_bundle_is_parsed_before_its_signature_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    private, public = bundles.new_key()
+    private, public = bundles.make_key()
     data = bundles.make_bundle(Policy.load(SAMPLES / "acme.prod.hatch"), bundles.read_private_key(private))
-    stranger = bundles.read_public_key(bundles.new_key()[1])
+    stranger = bundles.read_public_key(bundles.make_key()[1])
 
     def never(*arguments: object, **options: object) -> object:
         raise AssertionError("the payload was decoded")

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from gateway.hooks.outputs import MAX_OUTPUT_BYTES, Error, HookOutput, Ran, overran, parse, timed_out
+from gateway.hooks.outputs import MAX_OUTPUT_BYTES, Error, HookOutput, Ran, make_overrun, make_timeout, parse
 from gateway.hooks.payloads import FOLDER, Letter
 from gateway.hooks.specs import COMMAND_BYTES_MAX, ExecutorType, UserHookSpec
 from gateway.hooks.wasm_compiler import compile_module
@@ -108,9 +108,9 @@ def _measure(program: bytes) -> str:
 def _judge(outcome: AsideOutcome, timeout_ms: int, *, is_bash: bool) -> Ran:
     result = outcome.result
     if outcome.is_cut:
-        output: HookOutput = overran()
+        output: HookOutput = make_overrun()
     elif result.status in _LATE:
-        output = timed_out(timeout_ms)
+        output = make_timeout(timeout_ms)
     elif result.error is not None and not (is_bash and result.error.code == "SYNTAX_ERROR"):  # `bash -c` just ends with 2
         output = Error(result.error.message)
     else:

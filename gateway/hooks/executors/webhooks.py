@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from gateway.egress import Decide, Egress, EgressError, EgressRefused, Response
-from gateway.hooks.outputs import MAX_OUTPUT_BYTES, Error, Ran, overran, parse, timed_out
+from gateway.hooks.outputs import MAX_OUTPUT_BYTES, Error, Ran, make_overrun, make_timeout, parse
 from gateway.hooks.payloads import Letter
 from gateway.hooks.specs import UserHookSpec
 from gateway.ids import uuid7
@@ -66,7 +66,7 @@ async def run_webhook(spec: UserHookSpec, letter: Letter, egress: Egress, find_k
                     answer = await _send(spec, letter.text, key, delivery, until, egress, decide)
                 except EgressRefused as refused:  # final: the same request would be refused again
                     is_long = refused.code == "RESPONSE_TOO_LARGE"
-                    return Ran(overran() if is_long else Error(f"webhook refused: {refused}"), attempts=attempts)
+                    return Ran(make_overrun() if is_long else Error(f"webhook refused: {refused}"), attempts=attempts)
                 except EgressError as failed:
                     if failed.code == "TIMEOUT":
                         raise TimeoutError from None
@@ -79,7 +79,7 @@ async def run_webhook(spec: UserHookSpec, letter: Letter, egress: Egress, find_k
                 if answer.status not in _AGAIN:
                     break
     except TimeoutError:
-        return Ran(timed_out(spec.timeout_ms), attempts=attempts)
+        return Ran(make_timeout(spec.timeout_ms), attempts=attempts)
     tried = f" ({attempts} attempts)" if attempts > 1 else ""
     return Ran(Error(problem + tried), attempts=attempts)
 

@@ -67,7 +67,7 @@ class Authenticator:
         token = await self._find(headers.get("authorization", ""))
         if token is None or not is_valid(token, self._clock.now_ms()):
             await self._note_failure(address, "" if token is None else token.tenant)
-            raise _no_token()
+            raise _refuse_token()
         principal = authorize(audience, token, headers.get("hatchway-tenant"))
         if principal.tenant != token.tenant and self._find_tenant and await self._find_tenant(principal.tenant) is None:
             raise missing("tenant", principal.tenant)
@@ -79,7 +79,7 @@ class Authenticator:
             return
         token = await self._find(headers.get("authorization", ""))
         if token is None or not is_valid(token, self._clock.now_ms()):
-            raise _no_token()
+            raise _refuse_token()
 
     @contextlib.contextmanager
     def watch(self, audience: Audience, headers: Mapping[str, str]) -> Iterator[Watch]:
@@ -144,7 +144,7 @@ def read_bearer(headers: dict[str, str], offered: Iterable[str]) -> None:
         headers.setdefault("authorization", f"Bearer {bearer.removeprefix(BEARER)}")
 
 
-def _no_token() -> Unauthorized:
+def _refuse_token() -> Unauthorized:
     return Unauthorized("UNAUTHORIZED", "a valid token is needed", "send  Authorization: Bearer hw_…")
 
 

@@ -140,7 +140,7 @@ def decode_query(operation: Operation, raw: bytes) -> Any:
         if key not in kind.__struct_fields__:
             known = ", ".join(kind.__struct_fields__)
             raise BadRequest("INVALID_ARGUMENT", f"there is no query parameter {key[:60]!r}", f"there are: {known}")
-        if key in _whole(kind) and not _INTEGER.fullmatch(text):
+        if key in _find_integers(kind) and not _INTEGER.fullmatch(text):
             raise BadRequest("INVALID_ARGUMENT", f"the query parameter {key!r} is a whole number")
         values[key] = text
     try:
@@ -150,7 +150,7 @@ def decode_query(operation: Operation, raw: bytes) -> Any:
 
 
 @lru_cache(256)
-def _whole(kind: type) -> frozenset[str]:
+def _find_integers(kind: type) -> frozenset[str]:
     """Which parameters are whole numbers: to be lenient about `true` is to be lenient about `1.0`, too."""
     found = msgspec.inspect.type_info(kind)
     assert isinstance(found, msgspec.inspect.StructType)

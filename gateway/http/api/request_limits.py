@@ -90,7 +90,7 @@ async def read_body(
         if not declared.isascii() or not declared.isdigit() or len(declared) > 18:
             raise BadRequest("INVALID_HEADER", "Content-Length is not a number")
         if int(declared) > bytes_max:
-            raise _too_large(bytes_max)
+            raise _refuse_large(bytes_max)
     try:
         async with asyncio.timeout(deadline_s):
             return await _read(request, bytes_max, count)
@@ -105,7 +105,7 @@ async def _read(request: Request, bytes_max: int, count: Callable[[int], Awaitab
         if piece:
             total += len(piece)
             if total > bytes_max:
-                raise _too_large(bytes_max)
+                raise _refuse_large(bytes_max)
             await count(len(piece))
             pieces.append(piece)
             if len(pieces) > PIECES_FREE and total < len(pieces) * PIECE_BYTES_MIN:
@@ -113,7 +113,7 @@ async def _read(request: Request, bytes_max: int, count: Callable[[int], Awaitab
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def _too_large(bytes_max: int) -> TooLarge:
+def _refuse_large(bytes_max: int) -> TooLarge:
     return TooLarge("BODY_TOO_LARGE", f"the body is longer than {bytes_max} bytes")
 
 

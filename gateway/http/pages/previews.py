@@ -89,13 +89,13 @@ class Preview:
         """What may be looked at, and the path there."""
         parts = scope["raw_path"].split(b"/", 3)
         if len(parts) < 4:
-            raise _nowhere()
+            raise _refuse_path()
         first, rest = parts[2:]
         if first.startswith(MARK.encode()):
             return await self._open_ticket(first.decode("ascii", "replace")), rest
         port, slash, path = rest.partition(b"/")
         if not slash:
-            raise _nowhere()
+            raise _refuse_path()
         return await self._check_token(scope, first, port), path
 
     async def _open_ticket(self, text: str) -> _Visit:
@@ -120,7 +120,7 @@ class Preview:
         try:
             thread_id = unquote_to_bytes(first).decode()
         except UnicodeDecodeError:
-            raise _nowhere() from None
+            raise _refuse_path() from None
         session = await self._service.runners.find(principal.tenant, thread_id)
         if session is None:
             raise unknown("session", thread_id)
@@ -135,7 +135,7 @@ def _strip(scope: Any) -> dict[str, Any]:
     return {**scope, "headers": headers, "subprotocols": protocols}
 
 
-def _nowhere() -> NotFound:
+def _refuse_path() -> NotFound:
     return NotFound("NOT_FOUND", "there is nothing at this path", "/preview/{thread}/{port}/")
 
 

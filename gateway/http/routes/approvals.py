@@ -43,7 +43,7 @@ class ToolApproval(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
     reason: str = ""
     approval_id: str | None = None
 
-    def said(self) -> Decide | None:
+    def read_decision(self) -> Decide | None:
         """In our words; None if nothing is decided."""
         if self.decision == "Deferred":
             return None
@@ -54,8 +54,8 @@ class ToolApproval(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
 def operations(service: Service) -> list[Operation]:
     async def decide_tool_approval(call: Call) -> Approval:
         asked: ToolApproval = call.body
-        found = await _asked_about(service, call.principal.tenant, call.path["session_id"], asked.approval_id)
-        said = asked.said()
+        found = await _find_asked(service, call.principal.tenant, call.path["session_id"], asked.approval_id)
+        said = asked.read_decision()
         return found if said is None else await service.resumption.decide(call.principal, found.id, said)
 
     row, path, one = partial(Operation, tag="approvals", audience="anyone"), "/v1/approvals", "/v1/approvals/{approval_id}"
@@ -76,14 +76,14 @@ def operations(service: Service) -> list[Operation]:
     ]  # fmt: skip
 
 
-async def _asked_about(service: Service, tenant: str, session_id: str, approval_id: str | None) -> Approval:
+async def _find_asked(service: Service, tenant: str, session_id: str, approval_id: str | None) -> Approval:
     """The session's approval with this id, or the only one that waits."""
     if approval_id is not None:
         found = await service.store.approval(tenant, approval_id)
         if found is None or found.session_id != session_id:
             raise missing("approval", approval_id)
         return found
-    waiting = await service.approvals.waiting(tenant, session_id)
+    waiting = await service.approvals.list_waiting(tenant, session_id)
     if not waiting:
         raise NotFound("APPROVAL_NOT_FOUND", "no approval of this session waits")
     if len(waiting) > 1:

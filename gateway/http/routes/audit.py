@@ -48,7 +48,7 @@ def operations(service: Service) -> list[Operation]:
         row("GET", path + "/verify", "Check that nothing was changed, removed or reordered",
             lambda call: service.audit_log.verify(call.principal.tenant), name="verify_audit", answer=Verdict),
         keep("GET", "/v1/retention", "How long things are kept, and what would go now",
-             lambda call: service.upkeep.due(call.principal.tenant), name="get_retention", answer=Due),
+             lambda call: service.upkeep.list_due(call.principal.tenant), name="get_retention", answer=Due),
         keep("POST", "/v1/retention", "Let go now what is older than is kept",
              lambda call: service.upkeep.collect(call.principal.tenant, call.principal.name),
              name="collect_retention", answer=Collected, finishes=True),

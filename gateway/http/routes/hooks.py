@@ -53,7 +53,7 @@ def operations(service: Service) -> list[Operation]:
         await service.hooks.delete(call.principal, whole if asked not in known and whole in known else asked)
 
     async def get_muted(call: Call) -> Muted:
-        return Muted(patterns=await service.hooks.muted(call.principal.tenant))
+        return Muted(patterns=await service.hooks.list_muted(call.principal.tenant))
 
     async def put_muted(call: Call) -> Muted:
         return Muted(patterns=await service.hooks.mute(call.principal, call.body.patterns))

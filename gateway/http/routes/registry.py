@@ -68,7 +68,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def operations(service: Service) -> list[Operation]:
-    return [*_original(service), *_ours(service)]
+    return [*_list_original(service), *_list_ours(service)]
 
 
 def _ask(service: Service, read: Callable[[Registry, Call], Awaitable[Any]]) -> Handler:
@@ -129,7 +129,7 @@ def _workers(service: Service, prefix: str, before: str) -> list[Operation]:
     ]  # fmt: skip
 
 
-def _original(service: Service) -> list[Operation]:
+def _list_original(service: Service) -> list[Operation]:
     def row(path: str, summary: str, name: str, item: Any, read: Callable[[Registry, Call, int], Any]) -> Operation:
         async def answer(call: Call) -> RegistryList[Any]:
             limit, tenant = min(call.query.limit, wire.MAX_LIMIT), call.principal.tenant
@@ -154,7 +154,7 @@ def _original(service: Service) -> list[Operation]:
     ]  # fmt: skip
 
 
-def _ours(service: Service) -> list[Operation]:
+def _list_ours(service: Service) -> list[Operation]:
     async def watch(registry: Registry, call: Call) -> Events:
         return Events(await registry.events(*_ids(call), resume_after(call.headers) or call.query.cursor))
 

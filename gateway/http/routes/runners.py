@@ -328,7 +328,7 @@ async def _follow(begin: Callable[[Tell], Awaitable[wire.CommandResult]]) -> Asy
     try:
         while (event := await queue.get()) is not None:
             yield event
-        for stream, text in texts.rest():
+        for stream, text in texts.read_rest():
             yield Event(next(numbers), stream, text)
         yield Event(next(numbers), "result", msgspec.to_builtins(task.result()))
     finally:

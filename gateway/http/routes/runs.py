@@ -69,12 +69,12 @@ def operations(service: Service) -> list[Operation]:
 
     async def watch_run(call: Call) -> Events:
         after = resume_after(call.headers) or call.query.after
-        await _known(service, call.principal, call.path["run_id"])
+        await _require_known(service, call.principal, call.path["run_id"])
         return Events(_events(service, call.principal, call.path["run_id"], after))
 
     async def live_run(call: Call) -> Live:
         run_id = call.path["run_id"]
-        await _known(service, call.principal, run_id)
+        await _require_known(service, call.principal, run_id)
 
         async def receive(message: LiveMessage) -> None:
             await service.runs.cancel(call.principal, run_id)
@@ -99,7 +99,7 @@ def operations(service: Service) -> list[Operation]:
     ]  # fmt: skip
 
 
-async def _known(service: Service, principal: Principal, run_id: str) -> None:
+async def _require_known(service: Service, principal: Principal, run_id: str) -> None:
     """Raises NotFound before a stream is begun."""
     if service.runs.watch(principal.tenant, run_id) is None:
         await service.runs.get(principal, run_id)

@@ -102,7 +102,7 @@ class PostgresStore(Store):
         return cls(pool, limits, owning)
 
     async def _read(self, steps: Steps[T], *, several: bool = False) -> T:
-        async with self._translated(), self._pool.acquire() as connection:
+        async with self._translate_errors(), self._pool.acquire() as connection:
             if not several:
                 return await _run(connection, steps)
             async with connection.transaction(isolation="repeatable_read", readonly=True):
@@ -111,7 +111,7 @@ class PostgresStore(Store):
     async def _write(
         self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool, contents: Sequence[bytes]
     ) -> None:
-        async with self._translated():
+        async with self._translate_errors():
             if self._owning is not None:
                 await self._owning.take()
             try:
@@ -120,7 +120,7 @@ class PostgresStore(Store):
                 await self._write_once(tenant, make_steps())
 
     @contextlib.asynccontextmanager
-    async def _translated(self) -> AsyncIterator[None]:
+    async def _translate_errors(self) -> AsyncIterator[None]:
         """Errors of the database as those of a store."""
         try:
             yield
@@ -155,7 +155,7 @@ class PostgresStore(Store):
 
     async def compact(self) -> None:
         """Vacuum: rows that are gone leave the table's files."""
-        async with self._translated(), self._pool.acquire() as connection:
+        async with self._translate_errors(), self._pool.acquire() as connection:
             await connection.execute("VACUUM", timeout=600)
 
     async def close(self) -> None:
@@ -187,7 +187,7 @@ class Owning:
             settings = {"application_name": "hatchway owner", "tcp_keepalives_idle": "15", "tcp_keepalives_count": "3"}
             connection = await asyncpg.connect(self._url, timeout=_COMMAND_S, server_settings=settings)
             try:
-                await _own(connection, time.monotonic() + patience_s)
+                await _take_ownership(connection, time.monotonic() + patience_s)
             except BaseException:
                 connection.terminate()
                 raise
@@ -201,7 +201,7 @@ class Owning:
             self._connection.terminate()
 
 
-async def _own(connection: Any, until: float) -> None:
+async def _take_ownership(connection: Any, until: float) -> None:
     while not await connection.fetchval(_OWN, _OWNER_LOCK):
         if time.monotonic() >= until:
             raise in_use()

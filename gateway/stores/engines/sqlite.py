@@ -235,7 +235,7 @@ class SqliteStore(Store):
                 return [(job, self._note(job, outcome)) for job, outcome in zip(group, outcomes, strict=True)]
             except Exception as error:
                 self._abandon(error)  # whose fault it was is not known: each tries alone
-        return [(job, self._note(job, self._alone(job))) for job in group]
+        return [(job, self._note(job, self._write_alone(job))) for job in group]
 
     def _note(self, job: _Job, outcome: BaseException | None) -> BaseException | None:
         """What becomes of the contents that were placed for it. A write that met an error of the disk may be there after a
@@ -251,7 +251,7 @@ class SqliteStore(Store):
             job.loose = set(job.placed.values())
         return outcome
 
-    def _alone(self, job: _Job) -> BaseException | None:
+    def _write_alone(self, job: _Job) -> BaseException | None:
         try:
             if self._reserve is not None and self._reserve.is_given_up and job.is_write and not job.deletes:
                 return full()
@@ -276,7 +276,7 @@ class SqliteStore(Store):
             with contextlib.suppress(sqlite3.Error):
                 empty_log(connection)
             connection.execute("PRAGMA secure_delete = FAST").fetchall()
-            outcome = self._alone(job)
+            outcome = self._write_alone(job)
             if outcome is None:
                 self._contents.remove(job.loose)
             with contextlib.suppress(sqlite3.Error):

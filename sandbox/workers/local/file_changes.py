@@ -26,7 +26,7 @@ def compare(old: Checkpoint, new: Checkpoint) -> FileChanges:
     changed = {ino for ino, node in new.nodes.items() if not _is_same(old.nodes.get(ino), node)}
     if not changed:
         return FileChanges()
-    return _walk(old.nodes, new.nodes, _holding(new.nodes, changed))
+    return _walk(old.nodes, new.nodes, _find_holding(new.nodes, changed))
 
 
 def _is_same(old: Node | None, new: Node) -> bool:
@@ -40,7 +40,7 @@ def _is_same(old: Node | None, new: Node) -> bool:
     return isinstance(new, Symlink) and isinstance(old, Symlink) and old.target == new.target
 
 
-def _holding(nodes: _Nodes, changed: set[int]) -> set[int]:
+def _find_holding(nodes: _Nodes, changed: set[int]) -> set[int]:
     """The directories below which something changed."""
     found: set[int] = set()
     for ino, node in nodes.items():
@@ -59,7 +59,7 @@ def _walk(old: _Nodes, new: _Nodes, holding: Collection[int]) -> FileChanges:
     pending = [("", WORKSPACE_INO, WORKSPACE_INO)]
     while pending:
         folder, old_ino, new_ino = pending.pop()
-        before, after = _entries(old, old_ino), _entries(new, new_ino)
+        before, after = _read_names(old, old_ino), _read_names(new, new_ino)
         removed += [f"{folder}/{name}" for name in sorted(before.keys() - after.keys())]
         for name in sorted(after):
             path, was_ino, ino = f"{folder}/{name}", before.get(name, 0), after[name]
@@ -76,7 +76,7 @@ def _walk(old: _Nodes, new: _Nodes, holding: Collection[int]) -> FileChanges:
     return FileChanges(removed=removed, written=written)
 
 
-def _entries(nodes: _Nodes, ino: int) -> Mapping[str, int]:
+def _read_names(nodes: _Nodes, ino: int) -> Mapping[str, int]:
     node = nodes[ino]
     assert isinstance(node, Directory)
     return node.entries
@@ -137,7 +137,7 @@ class Plan:
                 if isinstance(node, (File, Symlink)):
                     self._here[digest] = node
                 one = wanted.get(path)
-                if one is None or one.kind != _kind(node):
+                if one is None or one.kind != _name_kind(node):
                     self.removed.append(path)
                     continue
                 if (one.digest, one.readonly, one.mode) == (digest, node.sealed, unusual_mode(node)):
@@ -151,11 +151,11 @@ class Plan:
     def changes(self, fetched: Mapping[bytes, bytes]) -> FileChanges:
         written = []
         for one in self._write:
-            data = b"" if one.kind == "directory" else self._contents(one, fetched)
+            data = b"" if one.kind == "directory" else self._find_contents(one, fetched)
             written.append(FileEntry(path=one.path, kind=one.kind, data=data, readonly=one.readonly, mode=one.mode))
         return FileChanges(removed=self.removed, written=written)
 
-    def _contents(self, one: FileName, fetched: Mapping[bytes, bytes]) -> bytes:
+    def _find_contents(self, one: FileName, fetched: Mapping[bytes, bytes]) -> bytes:
         node = self._here.get(one.digest)
         data = _read(node) if node is not None else fetched.get(one.digest)
         if data is None:
@@ -163,7 +163,7 @@ class Plan:
         return data
 
 
-def _kind(node: Node) -> FileKind | None:
+def _name_kind(node: Node) -> FileKind | None:
     if isinstance(node, File):
         return "file"
     return "directory" if isinstance(node, Directory) else "symlink" if isinstance(node, Symlink) else None
@@ -181,7 +181,7 @@ def carry_out(vfs: Vfs, changes: FileChanges) -> None:
     """All of the changes, or none: then the filesystem is as it was."""
     before = vfs.checkpoint()
     try:
-        with vfs.all_permitted():
+        with vfs.permit_everything():
             for path in changes.removed:
                 _remove(vfs, check_path(path)[1:])
             for entry in changes.written:

@@ -127,7 +127,7 @@ class Asides:
         limits = check(aside.limits)
         left_ms = limits.wall_ms - (time.monotonic_ns() - asked_ns) // 1_000_000
         if left_ms < 1:
-            return AsideOutcome(result=_late(limits))
+            return AsideOutcome(result=_make_late(limits))
         meter = _Meter(limits.max_stdout_bytes, cancel)
         limits = _replace(limits, wall_ms=left_ms, max_stdout_bytes=min(limits.max_stdout_bytes + 1, MOST.max_stdout_bytes))
         fork = self._spares.take(None if prepared is not None else aside.language or Language.SHELL)
@@ -177,13 +177,13 @@ def _run(fork: Fork, aside: Aside, prepared: Prepared | None, cancel: Cancel, me
     if prepared is not None:
         result = run_module(prepared, vfs, aside, fork.limits, fork.registry, cancel, meter)
     else:
-        result = fork.run(_request(aside, fork.language), cancel=cancel, on_output=meter)
+        result = fork.run(_make_request(aside, fork.language), cancel=cancel, on_output=meter)
     if meter.is_over or result.error is not None:
         return AsideOutcome(result=result, is_cut=meter.is_over)
     return AsideOutcome(result=result, changes=compare(delivery.before, vfs.checkpoint()))
 
 
-def _request(aside: Aside, language: Language) -> RunRequest:
+def _make_request(aside: Aside, language: Language) -> RunRequest:
     return RunRequest(
         session_id="aside",
         language=language,
@@ -198,5 +198,5 @@ def _request(aside: Aside, language: Language) -> RunRequest:
     )
 
 
-def _late(limits: SessionLimits) -> RunResult:
+def _make_late(limits: SessionLimits) -> RunResult:
     return failure(ErrorObject(code="TIMEOUT_WALL", message=f"the program had not begun after {limits.wall_ms} ms"))

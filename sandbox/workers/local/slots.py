@@ -2,7 +2,7 @@
 
 More computing guests than cores make every deadline late, so a run takes a slot before it begins. A run that waits (for a
 capability, for time to pass) gives its slot back meanwhile. First come, first served, but a run that was computing goes before
-one that has not begun. Event loops wait by `acquire`, the threads of runs by `left`.
+one that has not begun. Event loops wait by `acquire`, the threads of runs by `leave`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Slots:
             raise
 
     @contextlib.contextmanager
-    def left(self) -> Iterator[None]:
+    def leave(self) -> Iterator[None]:
         """On the thread of a run that has a slot: without it, and then with one again, ahead of those who have not begun."""
         self.release()
         try:
@@ -97,5 +97,5 @@ class SlotCancel(Cancel):
         self._slots = slots
 
     def attach(self, run: Run) -> None:
-        run.around_waits = self._slots.left
+        run.around_waits = self._slots.leave
         super().attach(run)

@@ -77,7 +77,7 @@ class Heaps:
             last = number == len(packs) - 1
             allowed_mb = memory_mb if last else MOST.memory_mb
             snapshot = snapshot_format.unpack(packed, memory_mb=allowed_mb, files=files, find=find)
-            known = {} if last else _contents(snapshot)
+            known = {} if last else _collect_contents(snapshot)
         self._remember(snapshot.id, snapshot.manifest)
         return snapshot_format.thaw(snapshot, files=files)
 
@@ -110,7 +110,7 @@ class Heaps:
     def keep_template(self, name: str, state: SessionState) -> None:
         """The same state, made for many sessions. Its memory is shared, and charged to each of them all the same."""
         guests = {guest: frozen.share() for guest, frozen in state.guests.items()}
-        size_bytes = sum(len(one.written_numbers()) * PAGE_BYTES for one in guests.values()) + state.files.used_bytes
+        size_bytes = sum(len(one.list_written_pages()) * PAGE_BYTES for one in guests.values()) + state.files.used_bytes
         shared = SessionState(state.language, state.files, 0, guests, state.metered)
         with self._lock:
             self._templates[name] = _Template(shared, size_bytes, time.monotonic())
@@ -153,7 +153,7 @@ def set_free_bytes(state: SessionState, free_bytes: int) -> SessionState:
     return dataclasses.replace(state, guests=guests)
 
 
-def _contents(snapshot: Snapshot) -> dict[bytes, bytes]:
+def _collect_contents(snapshot: Snapshot) -> dict[bytes, bytes]:
     """Pages and chunks by digest: what the next pack may leave out."""
     found = dict(snapshot.chunks)
     for name, pages in snapshot.pages.items():

@@ -98,12 +98,12 @@ class Suspended(Rerun):
     def notes(self, reply: CallReply | None) -> Notes:
         """What was answered so far, and `reply` to the waiting call; without one it is made again."""
         journal = self.journal
-        events = journal.answered(_encode_reply(reply) if reply is not None else None)
+        events = journal.list_answers(_encode_reply(reply) if reply is not None else None)
         return Notes(events, message=journal.request, image=journal.image.hex())
 
     def request(self, limits: SessionLimits) -> RunRequest:
         """The run again. Its program is in the notes; calls made before count when they are answered from there."""
-        return self.journal.again(lower(limits, self.journal.limits))
+        return self.journal.make_request(lower(limits, self.journal.limits))
 
     def skip_shown(self, on_output: OnOutput | None) -> OnOutput | None:
         """`on_output` without what was shown before the run was suspended."""

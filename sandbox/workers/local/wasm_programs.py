@@ -19,7 +19,7 @@ from sandbox.capabilities.registry import Calls, Registry
 from sandbox.engine import stacks
 from sandbox.engine.limits import Cancel, Run, ticker
 from sandbox.engine.memory import GuestMemory
-from sandbox.engine.signals import sheltered
+from sandbox.engine.signals import shelter
 from sandbox.engine.wasmtime import Call, Instance, NativeError, Prepared, Trap
 from sandbox.errors import RequestError, Stop
 from sandbox.filesystem.descriptors import DescriptorTable
@@ -97,7 +97,7 @@ def run_module(
         error = ErrorObject(code="RUNTIME_ERROR", message=f"the module broke off: {lines[-1].strip()}")
     made = calls.records
     metrics = Metrics(
-        duration_ms=run.elapsed_ns() // 1_000_000, cpu_ms=run.cpu_ns() // 1000 / 1000, external_calls_count=len(made)
+        duration_ms=run.measure_ns() // 1_000_000, cpu_ms=run.measure_cpu_ns() // 1000 / 1000, external_calls_count=len(made)
     )
     said: dict[str, Any] = {**read_output(run), "metrics": metrics, "external_calls": made}
     if error is not None:
@@ -116,7 +116,7 @@ def _start(prepared: Prepared, vfs: Vfs, aside: Aside, run: Run, registry: Regis
     wasi = Wasi(None, vfs, table, _World(run, aside))  # type: ignore[arg-type]  # the memory exists only after the instance
     functions: list[Callable[..., int]] = [_refuse, *(getattr(wasi, name) for name in SIGNATURES)]
     vfs.run_bytes_max = vfs.used_bytes + (run.limits.memory_mb << 20)
-    with sheltered(run.cancel):
+    with shelter(run.cancel):
         ticker.start(run)
         instance = None
         try:

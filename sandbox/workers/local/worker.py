@@ -105,7 +105,7 @@ class LocalWorker:
         return live
 
     @contextlib.asynccontextmanager
-    async def _held(self, session_id: str) -> AsyncIterator[_Live]:
+    async def _hold(self, session_id: str) -> AsyncIterator[_Live]:
         """The session, with nothing else happening to it."""
         live = self._find(session_id)
         async with live.lock:
@@ -132,7 +132,7 @@ class LocalWorker:
         switchboard = Switchboard(asyncio.get_running_loop())
 
         def start() -> _Live:
-            files = _files(opening)
+            files = _read_quotas(opening)
             state, free_bytes = self._start(opening, files)
             session = Session(
                 opening.session_id,
@@ -178,14 +178,14 @@ class LocalWorker:
         self._heaps.drop_templates(template)
 
     async def sync(self, session_id: str, tree: Sequence[FileName], *, fetch: Fetch) -> None:
-        async with self._held(session_id) as live:
+        async with self._hold(session_id) as live:
             files = live.session.vfs.checkpoint()
             plan = await self._compute(lambda: Plan(files, tree, live.digests))
             fetched = await fetch(plan.missing) if plan.missing else {}
             await self._compute(lambda: self._carry_out(live, plan.changes(fetched)))
 
     async def apply(self, session_id: str, changes: FileChanges) -> None:
-        async with self._held(session_id) as live:
+        async with self._hold(session_id) as live:
             await self._compute(lambda: self._carry_out(live, changes))
 
     @staticmethod
@@ -195,7 +195,7 @@ class LocalWorker:
         live.known = live.session.vfs.checkpoint()
 
     async def tree(self, session_id: str) -> FileChanges:
-        async with self._held(session_id) as live:
+        async with self._hold(session_id) as live:
             live.known = live.session.vfs.checkpoint()
             return await self._compute(lambda: FileChanges(written=list(read_entries(live.known.nodes))))
 
@@ -204,7 +204,7 @@ class LocalWorker:
         if live.switchboard.calls or not live.lock.locked():
             files = live.session.vfs.checkpoint()
         else:
-            async with self._held(session_id):
+            async with self._hold(session_id):
                 files = live.session.vfs.checkpoint()
         switchboard = Switchboard(asyncio.get_running_loop())
         switchboard.on_call = on_call
@@ -225,7 +225,7 @@ class LocalWorker:
         freeze: bool = False,
         base: str | None = None,
     ) -> RunOutcome:
-        async with self._held(request.session_id) as live:
+        async with self._hold(request.session_id) as live:
             if tools is not None:
                 live.session.registry = live.switchboard.registry(tools)
             notes = Notes() if on_call is not None and live.session.registry.names() else None
@@ -274,7 +274,7 @@ class LocalWorker:
         switchboard = Switchboard(asyncio.get_running_loop())
 
         def start() -> tuple[Suspended, Session]:
-            files = _files(opening)
+            files = _read_quotas(opening)
             suspended = Suspended.open(recording, opening.limits.memory_mb, files)
             if suspended.journal.session_id != opening.session_id:
                 raise RequestError("INVALID_ARGUMENT", "the run that waits is another session's")
@@ -306,7 +306,7 @@ class LocalWorker:
         return msgspec.structs.replace(outcome, result=suspended.complete(outcome.result))
 
     async def freeze(self, session_id: str, *, label: str = "", parent: str | None = None, base: str | None = None) -> Frozen:
-        async with self._held(session_id) as live:
+        async with self._hold(session_id) as live:
             return await self._compute(lambda: self._freeze(live, label, parent, base))
 
     def _freeze(self, live: _Live, label: str, parent: str | None, base: str | None) -> Frozen:
@@ -324,7 +324,7 @@ class LocalWorker:
             child.registry = switchboard.registry(live.switchboard.tools)
             return _Live(child, switchboard, live.free_bytes)
 
-        async with self._held(session_id) as live:
+        async with self._hold(session_id) as live:
             self._put(await self._compute(lambda: fork(live)))
 
     async def verify(self, pack: bytes) -> Facts:
@@ -381,7 +381,7 @@ class LocalWorker:
             self._threads.close()
 
 
-def _files(opening: Opening) -> VfsLimits:
+def _read_quotas(opening: Opening) -> VfsLimits:
     return VfsLimits(total_bytes=opening.total_bytes, entries_max=opening.entries_max)
 
 

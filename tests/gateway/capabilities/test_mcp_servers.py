@@ -53,7 +53,7 @@ async def house(spec: ServerSpec, clock: Callable[[], int] | None = None, egress
     one = House(ServerSource(spec, connect_to(spec, egress), clock))
     try:
         await one.catalogue.add(spec.name, one.source)
-        await one.source.tried()
+        await one.source.wait_until_tried()
         yield one
     finally:
         await one.source.close()
@@ -144,7 +144,7 @@ def test_pause_doubles_with_every_failure_to_connect(tmp_path: Path) -> None:
         spec = rough(tmp_path)
         one = House(ServerSource(spec, connect_to(spec), clock))
         await one.catalogue.add("r", one.source)
-        await one.source.tried()
+        await one.source.wait_until_tried()
         (tmp_path / "answers.json").write_text('{"initialize": "exit"}')
         await one.source.close()
         for pause_ms in (500, 1000, 2000):
@@ -166,7 +166,7 @@ def test_server_that_is_down_at_the_start_is_tried_until_its_tools_appear(tmp_pa
         one = House(ServerSource(spec, connect_to(spec)))
         await one.catalogue.add("r", one.source)
         assert one.source.state == ServerState(ready=False), "nobody has waited for it"
-        await one.source.tried()
+        await one.source.wait_until_tried()
         assert one.catalogue.tools() == [] and "cannot be reached" in one.source.diagnostics[0]
         assert one.source.state == ServerState(ready=False, problem="it cannot be reached")
         rough(tmp_path)

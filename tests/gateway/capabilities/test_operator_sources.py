@@ -260,7 +260,7 @@ def test_why_a_server_is_not_there_is_logged_once(tmp_path: Path, caplog: pytest
         absent = ServerSpec(name="absent", command=[str(tmp_path / "nowhere")])
         source = ServerSource(absent, connect_to(absent))
         await source.start()
-        await source.tried()
+        await source.wait_until_tried()
         while source._failures < 2:
             await asyncio.sleep(0.01)
         await source.close()

@@ -58,7 +58,7 @@ def test_tm_cap_schema_a_servers_heavy_schema_is_left_out_and_holds_up_nothing(t
         spec = rough(tmp_path, tools__list={"tools": tools})
         source = ServerSource(spec, connect_to(spec))
         await source.start()
-        await source.tried()
+        await source.wait_until_tried()
         assert [offer.capability.name for offer in source.offers()] == ["r_one"]
         assert len(source.diagnostics) == 1 and "'heavy' is left out" in source.diagnostics[0]
         await source.close()

@@ -26,7 +26,7 @@ async def serve(data: Path) -> None:
         service = await Service.open(configuration, readiness=images)
         face = Face(service, configuration, Telemetry(), listening=listening)
         await face.server.start()
-        print(face.server.url, await service.first_token(), flush=True)
+        print(face.server.url, await service.issue_first_token(), flush=True)
         preparing = asyncio.create_task(images.prepare(lambda guest, done: None))
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
         preparing.cancel()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.hooks.outputs import Allow, Block, Error, HookOutput, Mutate, overran, parse, timed_out
+from gateway.hooks.outputs import Allow, Block, Error, HookOutput, Mutate, make_overrun, make_timeout, parse
 
 VECTORS: list[tuple[str, str, str, int, HookOutput]] = [
     ("nothing, status 0", "", "", 0, Allow()),
@@ -69,5 +69,5 @@ def test_output_that_cannot_be_understood_in_one_way_only_is_an_error(stdout: st
 
 
 def test_limits_are_reported_in_the_contracts_words() -> None:
-    assert timed_out(100).message == "hook timed out after 100 ms"
-    assert overran().message == "hook output exceeded 65536 bytes"
+    assert make_timeout(100).message == "hook timed out after 100 ms"
+    assert make_overrun().message == "hook output exceeded 65536 bytes"

@@ -77,10 +77,10 @@ def test_calls_and_hooks_are_counted_once_they_are_written_down_and_make_no_seri
     tally = Tally()
     before = len(shown(tally))
     statuses = ("ok", "ok", "approval_pending", "PERMISSION_DENIED", "MY_TOOLS_OWN_CODE", "ANOTHER")
-    tally.written("acme", [AppendAudit(at=1, kind="call", subject="refund", data={"status": one}) for one in statuses])
+    tally.note_written("acme", [AppendAudit(at=1, kind="call", subject="refund", data={"status": one}) for one in statuses])
     effects = ("blocked", "blocked", "rewrote", "something new")
-    tally.written("acme", [AppendAudit(at=1, kind="hook", data={"outcome": {"effect": one}}) for one in effects])
-    tally.written("acme", [AppendAudit(at=1, kind=kind, data={"omitted": "TOO_LARGE"}) for kind in ("call", "hook", "run")])
+    tally.note_written("acme", [AppendAudit(at=1, kind="hook", data={"outcome": {"effect": one}}) for one in effects])
+    tally.note_written("acme", [AppendAudit(at=1, kind=kind, data={"omitted": "TOO_LARGE"}) for kind in ("call", "hook", "run")])
     found = shown(tally)
     for line in ('status="ok"} 2.0', 'status="waiting"} 1.0', 'status="refused"} 1.0', 'status="failed"} 3.0'):
         assert "hatchway_calls_total{" + line in found
@@ -100,15 +100,15 @@ def test_approvals_are_pending_until_they_are_decided_or_their_session_or_tenant
     def pending() -> str:
         return next(line for line in shown(tally) if line.startswith("hatchway_approvals_pending "))
 
-    tally.found([approval("before").approval])
-    tally.written("acme", [approval("a"), approval("b", session_id="s2")])
-    tally.written("globex", [approval("a", tenant="globex")])
+    tally.note_found([approval("before").approval])
+    tally.note_written("acme", [approval("a"), approval("b", session_id="s2")])
+    tally.note_written("globex", [approval("a", tenant="globex")])
     assert pending() == "hatchway_approvals_pending 4.0"
-    tally.written("acme", [approval("before", verdict="approved")])
+    tally.note_written("acme", [approval("before", verdict="approved")])
     assert pending() == "hatchway_approvals_pending 3.0"
-    tally.written("acme", [DeleteSession(session_id="s1")])
+    tally.note_written("acme", [DeleteSession(session_id="s1")])
     assert pending() == "hatchway_approvals_pending 2.0"
-    tally.written("acme", [DeleteTenant()])
+    tally.note_written("acme", [DeleteTenant()])
     assert pending() == "hatchway_approvals_pending 1.0"
 
 

@@ -78,7 +78,7 @@ def test_a_session_that_nobody_uses_goes_and_one_that_is_used_durable_or_waiting
             ran = await house.sessions.find(ANN, "ran")
             ran.record = msgspec.structs.replace(ran.record, last_used_at=late)
             await store.write("acme", [PutSession(session=ran.record)])
-            due = await kept.upkeep.due("acme")
+            due = await kept.upkeep.list_due("acme")
             assert (due.sessions, due.counts.sessions) == (["idle"], 1)
             assert len(await kept.sessions()) == 6, "nothing has gone yet"
             assert (await kept.upkeep.collect("acme")).sessions == 1
@@ -110,7 +110,7 @@ def test_a_one_shot_session_that_was_left_goes_after_a_day_and_one_that_is_only_
             left = [await new(kept.house, id=f"{ONCE}{uuid7()}", durable=durable) for durable in (False, True)]
             await new(kept.house, id=f"{ONCE}upon-a-time")
             kept.watch.ahead_ms = 2 * DAY_MS
-            assert sorted((await kept.upkeep.due("acme")).sessions) == sorted(left)
+            assert sorted((await kept.upkeep.list_due("acme")).sessions) == sorted(left)
             await kept.upkeep.collect("acme")
             assert await kept.sessions() == {f"{ONCE}upon-a-time"}
 
@@ -143,12 +143,12 @@ def test_old_decisions_go_from_memory_and_young_ones_stay() -> None:
             await new(kept.house, id="s1", durable=True)
             await run(kept.house, "s1", "1")
             made = len(await kept.house.policies.recent("acme"))
-            assert made >= 2 and (await kept.upkeep.due("acme")).counts.decisions == 0
+            assert made >= 2 and (await kept.upkeep.list_due("acme")).counts.decisions == 0
             kept.watch.ahead_ms = 8 * DAY_MS
-            assert (await kept.upkeep.due("acme")).counts.decisions == made
+            assert (await kept.upkeep.list_due("acme")).counts.decisions == made
             assert (await kept.upkeep.collect("acme")).decisions == made
             assert await kept.house.policies.recent("acme") == []
-            assert (await kept.upkeep.due("evil")).counts == Collected()
+            assert (await kept.upkeep.list_due("evil")).counts == Collected()
             kept.watch.ahead_ms = 0
             await run(kept.house, "s1", "2")
             assert (await kept.upkeep.collect("acme")).decisions == 0
@@ -163,7 +163,7 @@ def test_sessions_are_kept_for_ever_where_that_is_wanted() -> None:
             await new(kept.house, id="idle")
             kept.watch.ahead_ms = 1000 * LATER_MS
             kept.upkeep.rules = Retention(idle_sessions_ms=None)
-            assert (await kept.upkeep.due("acme")).counts.sessions == 0
+            assert (await kept.upkeep.list_due("acme")).counts.sessions == 0
 
     asyncio.run(main())
 
@@ -179,7 +179,7 @@ def test_an_old_worker_goes_if_it_was_stopped_and_takes_its_session_with_it() ->
                 names.append(made.worker.worker_id)
             await registry.stop(TOM, EMBEDDED_RUNTIME, names[0], StopRequest())
             kept.watch.ahead_ms = LATER_MS
-            assert (await kept.upkeep.due("acme")).workers == [names[0]]
+            assert (await kept.upkeep.list_due("acme")).workers == [names[0]]
             assert (await kept.upkeep.collect("acme")).workers == 1
             left = await registry.list_workers(TOM, 10)
             assert [one.worker_id for one in left.items] == [names[1]]

@@ -81,7 +81,7 @@ def test_a_policy_that_cannot_hold_the_tenants_facts_is_refused_and_names_both(n
             assert finding.code == "TENANT_UNFIT" and "acme" in finding.message and "region" in finding.message
             checked = await office.deployments.check(ADMIN, Sources(sources=narrower))
             assert not checked.ok and finding in checked.findings
-            assert (await house.policies.active("acme")).digest == before
+            assert (await house.policies.find_active("acme")).digest == before
             assert await office.is_permitted()
             await office.set_facts()
             assert await office.deploy(narrower, shadow=shadow) != before
@@ -171,6 +171,6 @@ def test_a_policy_is_compiled_once_when_it_is_deployed() -> None:
 
             children._ask = counting  # type: ignore[method-assign]
             digest = await Office(house).deploy({"policy.hatch": NO_SHELL})
-            assert len(asked) == 1 and (await house.policies.active("acme")).digest == digest
+            assert len(asked) == 1 and (await house.policies.find_active("acme")).digest == digest
 
     asyncio.run(main())

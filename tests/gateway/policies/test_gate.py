@@ -35,7 +35,7 @@ def test_the_audit_names_whoever_asked_and_the_path_and_what_was_done() -> None:
     async def main() -> None:
         async with housed(RULES, TESTS, functions={"look": ({}, nothing)}) as house:
             session = await house.sessions.create(ANN, CreateSession())
-            gate = (await house.sessions.find_gate(await house.sessions.find(ANN, session.id), ANN)).asked_by(BOB.name)
+            gate = (await house.sessions.find_gate(await house.sessions.find(ANN, session.id), ANN)).change_actor(BOB.name)
             gate.require("fs.write", {"path": "/workspace/payroll.csv", "bytes": 7}, "delete")
             (found,) = await decisions(house, "fs.write")
             assert (found.actor, found.subject) == ("bob", session.id)

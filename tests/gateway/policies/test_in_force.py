@@ -15,7 +15,7 @@ from gateway.errors import Conflict, Forbidden, GatewayError, StoreFailed, TooMa
 from gateway.policies.compiler import Compiler, RefusedPolicy, compile_here, policy_of
 from gateway.policies.deployments import Comparison, Deploy, Deployments, Question, Sources
 from gateway.policies.facts import facts_of
-from gateway.policies.in_force import Policies, nothing
+from gateway.policies.in_force import Policies, deny_all
 from gateway.policies.operator_policies import OperatorBase
 from gateway.records import Principal, Tenant
 from gateway.runs.runs import RunBody
@@ -44,12 +44,12 @@ NO_SHELL = policy(
 def test_a_policy_that_is_refused_changes_nothing_and_says_why() -> None:
     async def main() -> None:
         async with housed() as house:
-            before = (await house.policies.active("acme")).digest
+            before = (await house.policies.find_active("acme")).digest
             for text in ("policy mine v 1\nallow rnu", policy(ALL, "run { language python, bytes 1B } => deny"), "nonsense"):
                 with pytest.raises(RefusedPolicy) as refused:
                     await activate(house.policies, {"p.hatch": text})
                 assert any(one.severity == "error" and one.place is not None for one in refused.value.findings)
-            assert (await house.policies.active("acme")).digest == before
+            assert (await house.policies.find_active("acme")).digest == before
             assert await house.store.policies_in("acme", "active") == []
 
     asyncio.run(main())
@@ -92,8 +92,8 @@ def test_a_stored_policy_is_in_force_after_a_restart() -> None:
         async with housed(store=store) as house:
             stored, _ = await activate(house.policies, {"p.hatch": NO_SHELL})
         async with housed(store=store) as house:
-            assert (await house.policies.active("acme")).digest == stored.digest
-            assert (await house.policies.active("evil")).digest != stored.digest
+            assert (await house.policies.find_active("acme")).digest == stored.digest
+            assert (await house.policies.find_active("evil")).digest != stored.digest
 
     asyncio.run(main())
 
@@ -104,7 +104,7 @@ def test_tm_pol_base_a_tenants_policy_must_narrow_the_operators_base() -> None:
             base = "policy platform v 1\n" + ALL + 'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
             policies = Policies(
                 house.store,
-                nothing(),
+                deny_all(),
                 audit=house.audit,
                 compiler=Compiler(),
                 clock_ms=now_ms,
@@ -119,7 +119,7 @@ def test_tm_pol_base_a_tenants_policy_must_narrow_the_operators_base() -> None:
                 with pytest.raises(RefusedPolicy):
                     await activate(policies, forged)
                 stored, _ = await activate(policies, {"p.hatch": narrow})
-                assert (await policies.active("acme")).digest == stored.digest
+                assert (await policies.find_active("acme")).digest == stored.digest
             finally:
                 await policies.compiler.close()
 
@@ -161,7 +161,7 @@ def test_tm_pol_facts_an_operator_marks_a_session_that_has_read_untrusted_conten
 
 
 def test_nothing_is_permitted_while_there_is_no_policy() -> None:
-    assert nothing().decide("run", {"tenant": "acme", "language": "python", "bytes": 1}).verdict == "deny"
+    assert deny_all().decide("run", {"tenant": "acme", "language": "python", "bytes": 1}).verdict == "deny"
 
 
 def test_check_explain_and_diff_over_the_api_say_what_the_command_says() -> None:
@@ -368,7 +368,7 @@ def test_a_stored_policy_is_not_replaced_by_another_of_its_name_and_version() ->
                 await activate(house.policies, {"p.hatch": NO_SHELL}, shadow=True)
             await activate(house.policies, {"p.hatch": NO_SHELL})
         async with housed(store=store) as house:
-            assert (await house.policies.active("acme")).digest == stored.digest
+            assert (await house.policies.find_active("acme")).digest == stored.digest
 
     asyncio.run(main())
 
@@ -381,7 +381,7 @@ def test_of_two_policies_put_in_force_at_once_the_store_and_the_memory_have_the_
             deploying = [activate(house.policies, {"p.hatch": one}) for one in texts]
             await asyncio.gather(*deploying)
             (kept,) = await store.policies_in("acme", "active")
-            assert kept.digest == (await house.policies.active("acme")).digest
+            assert kept.digest == (await house.policies.find_active("acme")).digest
         await store.close()
 
     asyncio.run(main())

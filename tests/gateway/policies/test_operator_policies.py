@@ -14,7 +14,7 @@ from gateway.clock import now_ms
 from gateway.configuration import ConfigurationError
 from gateway.policies.compiler import FOLDER, Compiler, RefusedPolicy
 from gateway.policies.deployments import Comparison, Deploy, Deployments, Sources
-from gateway.policies.in_force import Policies, catalog_of, nothing
+from gateway.policies.in_force import Policies, catalog_of, deny_all
 from gateway.policies.operator_policies import OperatorBase, check_base, load_base
 from gateway.records import Principal, StoredPolicy
 from gateway.stores.changes import PutPolicy
@@ -36,7 +36,7 @@ REFUND = Capability(
 
 def remake(house: House, policies: Policies) -> Policies:
     """As they are after a restart."""
-    return Policies(house.store, nothing(), audit=house.audit, compiler=policies.compiler, clock_ms=now_ms, base=policies.base)
+    return Policies(house.store, deny_all(), audit=house.audit, compiler=policies.compiler, clock_ms=now_ms, base=policies.base)
 
 
 def narrowing(rules: str, version: int = 1, header: str = "") -> str:
@@ -50,7 +50,7 @@ async def governed(
     """A house whose tenants must narrow this base."""
     async with housed() as house:
         base = OperatorBase("platform", {"platform.hatch": text.encode()}, programs or {})
-        policies = Policies(house.store, nothing(), audit=house.audit, compiler=Compiler(), clock_ms=now_ms, base=base)
+        policies = Policies(house.store, deny_all(), audit=house.audit, compiler=Compiler(), clock_ms=now_ms, base=base)
         try:
             yield house, policies, Deployments(policies, lambda: tools or [])
         finally:
@@ -90,10 +90,15 @@ def test_tm_pol_base_a_policy_that_came_in_with_a_base_of_its_own_before_is_not_
                 record = StoredPolicy(digest=main, tenant="acme", main=main, sources=sources, **now)
                 await house.store.write("acme", [PutPolicy(policy=record)])
                 later = Policies(
-                    house.store, nothing(), audit=house.audit, compiler=policies.compiler, clock_ms=now_ms, base=policies.base
+                    house.store,
+                    deny_all(),
+                    audit=house.audit,
+                    compiler=policies.compiler,
+                    clock_ms=now_ms,
+                    base=policies.base,
                 )
                 if is_in_force:
-                    assert (await later.active("acme")).name == "mine"
+                    assert (await later.find_active("acme")).name == "mine"
                 else:
                     with pytest.raises(RefusedPolicy, match="HP082"):
                         await later.find("acme", main)
@@ -119,9 +124,14 @@ def test_tm_pol_base_is_about_the_tools_of_the_deployed_catalog_whatever_catalog
             }
             deployed = await desk.deploy(OPERATOR, Deploy(sources=narrow))
             later = Policies(
-                house.store, nothing(), audit=house.audit, compiler=policies.compiler, clock_ms=now_ms, base=policies.base
+                house.store,
+                deny_all(),
+                audit=house.audit,
+                compiler=policies.compiler,
+                clock_ms=now_ms,
+                base=policies.base,
             )
-            assert (await later.active("acme")).digest == deployed.policy.digest
+            assert (await later.find_active("acme")).digest == deployed.policy.digest
 
     asyncio.run(main())
 

@@ -31,7 +31,7 @@ async def serve(data: str, port: int, equipment: str) -> None:
     service = await Service.open(configuration)
     face = Face(service, configuration, Telemetry())
     await face.server.start()
-    print(json.dumps({"url": face.server.url, "token": await service.first_token()}), flush=True)
+    print(json.dumps({"url": face.server.url, "token": await service.issue_first_token()}), flush=True)
     await asyncio.Event().wait()
 
 

@@ -160,7 +160,7 @@ def test_a_value_set_during_rotation_is_not_overwritten_with_the_old_one() -> No
 def test_after_a_rewrap_the_old_master_key_is_not_needed_any_more() -> None:
     async def scenario(vault: Vault, store: MemoryStore) -> None:
         await vault.set("t1", "a", "1")
-        both = KEYS.rotated("2", b"n" * 32)
+        both = KEYS.add_key("2", b"n" * 32)
         with pytest.raises(GatewayError):
             await Vault(store, Keys.of(b"n" * 32, "2"), now_ms).get("t1", "a")
         assert await Vault(store, both, now_ms).rewrap("t1") == 1
@@ -211,11 +211,11 @@ def test_hooks_and_runners_get_values_through_their_own_door() -> None:
 
     async def scenario(vault: Vault, store: MemoryStore) -> None:
         await vault.set("t1", "a", b"\xff\x00")
-        door = vault.signing_keys("t1")
+        door = vault.find_signing_keys("t1")
         assert await door.key("a") == b"\xff\x00" and await door.key("z") is None
         assert await door.resolve(Reference()) == b"\xff\x00"
         with pytest.raises(NotFound):
-            await vault.signing_keys("t2").resolve(Reference())
+            await vault.find_signing_keys("t2").resolve(Reference())
 
     with_vault(scenario)
 
@@ -303,7 +303,7 @@ def test_the_command_rotates_data_keys_and_the_master_key_and_shows_no_value(
 def test_tm_store_keys_a_store_whose_keys_are_gone_is_not_served_with_new_ones(tmp_path: Path) -> None:
     async def serve() -> None:
         service = await Service.open(Configuration(data=str(tmp_path), workers="in-process", access_log=False))
-        await service.first_token()
+        await service.issue_first_token()
         await service.stop(0)
 
     asyncio.run(serve())

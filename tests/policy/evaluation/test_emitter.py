@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from policy.evaluation import emitter
-from policy.evaluation.emitter import worst_case_comparisons
+from policy.evaluation.emitter import count_worst_case
 from policy.model.decisions import Decision
 from tests.policy.policy_campaign import lowered
 
@@ -16,7 +16,7 @@ from tests.policy.policy_campaign import lowered
 def comparisons(*rules: str) -> int:
     """The most comparisons a decision about tool.one can take under these rules."""
     policy = lowered("policy fuzz v 1\n" + "\n".join(rules) + "\n").ir
-    return worst_case_comparisons(policy, "tool.one")
+    return count_worst_case(policy, "tool.one")
 
 
 def many(count: int, rule: str) -> list[str]:

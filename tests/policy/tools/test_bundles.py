@@ -16,10 +16,10 @@ from policy import (
     compile_policy,
 )
 from policy.model.catalog import seal
-from policy.tools.bundles import load_bundle, make_bundle, new_key, open_bundle, read_private_key, read_public_key
+from policy.tools.bundles import load_bundle, make_bundle, make_key, open_bundle, read_private_key, read_public_key
 from tests.policy.policy_texts import SAMPLE, SAMPLES, TOOLS, small
 
-PRIVATE, PUBLIC = new_key()
+PRIVATE, PUBLIC = make_key()
 
 
 KEY, TRUSTED = read_private_key(PRIVATE), read_public_key(PUBLIC)
@@ -73,7 +73,7 @@ def test_unsigned_bundle_does_not_load(bundle: bytes) -> None:
 
 def test_bundle_signed_by_a_stranger_does_not_load(bundle: bytes) -> None:
     with pytest.raises(BundleError):
-        load_bundle(bundle, [read_public_key(new_key()[1])])
+        load_bundle(bundle, [read_public_key(make_key()[1])])
     with pytest.raises(BundleError):
         load_bundle(bundle, [])
 
@@ -96,7 +96,7 @@ def test_refused_policy_cannot_be_bundled(tmp_path: Path) -> None:
 
 
 def test_bundle_with_a_capability_called_like_a_session_event_does_not_load() -> None:
-    private, public = new_key()
+    private, public = make_key()
     policy = compile_policy(small("allow fs.read"))
     tools = {
         **policy.catalog.capabilities,

@@ -82,7 +82,7 @@ def test_every_flipped_bit_and_every_truncation_is_refused() -> None:
 
 def test_after_rotation_the_new_key_seals_and_the_old_one_still_opens() -> None:
     old = seal(b"old", KEYS, purpose="snapshot")
-    ring = KEYS.rotated()
+    ring = KEYS.add_key()
     new = seal(b"new", ring, purpose="snapshot")
     assert open_seal(old, ring, purpose="snapshot") == b"old"
     assert open_seal(new, ring, purpose="snapshot") == b"new"

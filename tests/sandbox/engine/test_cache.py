@@ -181,7 +181,7 @@ def test_prune_keeps_what_is_asked_for_and_the_key(cache: Cache, stored: Path) -
 def build_once(directory: Path, ready: multiprocessing.synchronize.Barrier) -> None:
     ready.wait(30)
     cache = Cache(directory)
-    with cache.building("code"):
+    with cache.hold_build("code"):
         if cache.find("code") is None:
             with (directory / "builds").open("a") as log:
                 log.write("built\n")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from sandbox.engine.signals import sheltered
+from sandbox.engine.signals import shelter
 
 INTERRUPTED = """
 import os, signal, sys, threading
@@ -55,7 +55,7 @@ def test_signal_is_delivered_when_the_guest_is_left_and_its_handler_is_back() ->
     stopped: list[bool] = []
     before = signal.signal(signal.SIGUSR1, lambda number, frame: heard.append(number))
     try:
-        with sheltered(lambda: stopped.append(True)):
+        with shelter(lambda: stopped.append(True)):
             signal.raise_signal(signal.SIGUSR1)
             assert (heard, stopped) == ([], [True])
         assert heard == [signal.SIGUSR1]
@@ -66,5 +66,5 @@ def test_signal_is_delivered_when_the_guest_is_left_and_its_handler_is_back() ->
 
 
 def test_error_of_the_guest_is_not_lost_when_no_signal_came() -> None:
-    with pytest.raises(LookupError), sheltered(lambda: None):
+    with pytest.raises(LookupError), shelter(lambda: None):
         raise LookupError

@@ -83,7 +83,7 @@ def test_tm_iso_readonly_recursive_removal_leaves_everything_if_a_read_only_file
     assert refused(vfs.remove, "d") == "ENOTEMPTY"
     assert refused(vfs.remove, "d", recursive=True) == "EPERM"
     assert vfs.read_file("d/a") == b"1" and vfs.read_file("d/l/ro") == b"12345"
-    with vfs.all_permitted():
+    with vfs.permit_everything():
         vfs.remove("d", recursive=True)
     assert not vfs.exists("d")
     assert vfs.used_bytes == 0 and vfs.used_entries == 0
@@ -122,7 +122,7 @@ def test_permissions_of_a_directory_decide_about_its_names() -> None:
     assert refused(vfs.list_dir, "d") == "EACCES" and vfs.read_file("d/f") == b"1"
     vfs.chmod("d", 0o600)
     assert vfs.list_dir("d") == ["f"] and refused(vfs.read_file, "d/f") == refused(vfs.stat, "d/f") == "EACCES"
-    with vfs.all_permitted():
+    with vfs.permit_everything():
         assert vfs.read_file("d/f") == b"1"
 
 

@@ -227,7 +227,7 @@ def pages_of(box: hatchway.Sandbox, language: str) -> dict[int, bytes]:
     guest = box._session._guests[language]
     if guest._lost:
         guest._restore()
-    return {n: guest._memory.read(n * PAGE_BYTES, PAGE_BYTES) for n in guest._dirty._differing_pages()}
+    return {n: guest._memory.read(n * PAGE_BYTES, PAGE_BYTES) for n in guest._dirty._list_differing_pages()}
 
 
 def kill(box: hatchway.Sandbox, language: str) -> None:
@@ -267,12 +267,12 @@ def test_turn_that_waited_long_and_computed_little_is_small(new_box: NewBox, mon
     saved: list[Guest] = []
     monkeypatch.setattr(Guest, "_save", lambda guest: saved.append(guest))
     monkeypatch.setattr(
-        Run, "end", lambda run: (run.elapsed_ns(), 1_000_000)
+        Run, "end", lambda run: (run.measure_ns(), 1_000_000)
     )  # what the machine really takes is nobody's promise
     box.run("print(1)", on_output=lambda stream, data: time.sleep(0.02))
     assert box.run("1").result == 1
     assert saved == []
-    monkeypatch.setattr(Run, "end", lambda run: (run.elapsed_ns(), 1_000_000_000))
+    monkeypatch.setattr(Run, "end", lambda run: (run.measure_ns(), 1_000_000_000))
     box.run("1")
     assert box.run("1").result == 1
     assert saved != []

@@ -102,7 +102,7 @@ def test_a_restored_session_is_the_same_before_its_first_run_as_after_one_that_f
     again = restore(box.snapshot(keys=KEYS))
     restored = again._session.freeze()
     for name, guest in state.guests.items():
-        assert dict(restored.guests[name].pages) == guest.changed_pages()
+        assert dict(restored.guests[name].pages) == guest.read_changed_pages()
         assert restored.guests[name].memory_digest() == guest.memory_digest()
     with again.fork() as child:
         assert child.run("sum(numbers), names['7']").result == [sum(range(50_000)), 7]
@@ -124,7 +124,7 @@ def test_saving_again_gives_what_saving_anew_would_whichever_state_was_saved_bef
     for state in (*states, *reversed(states), states[2]):
         opened = snapshot_format.open_snapshot(snapshot_format.save(state, Origin(), KEYS), KEYS)
         snapshot_format.verify(opened)
-        assert dict(opened.pages["python"]) == state.guests["python"].changed_pages()
+        assert dict(opened.pages["python"]) == state.guests["python"].read_changed_pages()
         taken = snapshot_format.take(state, Origin())
         assert taken.manifest.guests == opened.manifest.guests
 

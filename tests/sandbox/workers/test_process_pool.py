@@ -17,7 +17,7 @@ import pytest
 from sandbox.engine.cache import default_directory
 from sandbox.wire import DEFAULT_LIMITS
 from sandbox.workers.interface import CallReply, WorkerLost
-from sandbox.workers.process_pool import PoolOptions, ProcessWorkers, own_memory_bytes
+from sandbox.workers.process_pool import PoolOptions, ProcessWorkers, measure_own_memory
 from tests.sandbox.workers.scenes import opening, request, run, value
 
 ROOMY = msgspec.structs.replace(DEFAULT_LIMITS, memory_mb=1024, wall_ms=60_000, cpu_ms=60_000)
@@ -179,13 +179,13 @@ def test_tm_lim_unseen_what_a_worker_keeps_to_start_from_counts_as_its_memory_un
         await value(worker, "data = bytearray(64 << 20); data[::4096] = b'x' * len(data[::4096])", "maker")
         pack = (await worker.freeze("maker")).pack
         await worker.close("maker")
-        before = own_memory_bytes(pid)
+        before = measure_own_memory(pid)
         await worker.open(opening("s", ROOMY, template="kept", packs=[pack]))
         await worker.close("s")
-        kept = own_memory_bytes(pid)
+        kept = measure_own_memory(pid)
         assert kept - before > 60 << 20, "no session maps it, and it is seen all the same"
         await worker.forget("kept")
-        assert kept - own_memory_bytes(pid) > 60 << 20
+        assert kept - measure_own_memory(pid) > 60 << 20
 
     with_pool(act)
 
@@ -378,11 +378,11 @@ def test_tm_iso_zygote_no_secret_of_the_host_or_of_another_tenant_reaches_a_work
 def test_a_workers_memory_is_told(with_pool: Pool) -> None:
     async def act(workers: ProcessWorkers) -> None:
         pid = await _pid(workers, "acme")
-        before = own_memory_bytes(pid)
+        before = measure_own_memory(pid)
         worker = await workers.of("acme")
         await worker.open(opening("s", ROOMY))
         await value(worker, "data = bytearray(100 << 20); data[::4096] = b'x' * len(data[::4096])")
-        assert own_memory_bytes(pid) - before > 90 << 20
-        assert own_memory_bytes(1 << 30) == 0
+        assert measure_own_memory(pid) - before > 90 << 20
+        assert measure_own_memory(1 << 30) == 0
 
     with_pool(act)

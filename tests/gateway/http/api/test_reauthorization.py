@@ -141,7 +141,7 @@ def test_tm_http_token_a_stream_ends_with_a_heartbeat_when_its_token_has_expired
         rig = rig_of(heartbeat_ms=SOON_MS, token_cache_ms=60_000)
         until_ms = rig.clock.now_ms() + NEVER_MS
         stream = await opened(rig, kind, rig.token(expires_at=until_ms))
-        rig.clock.seen(until_ms)
+        rig.clock.advance(until_ms)
         await stream.ends_refused()
 
     live(test)

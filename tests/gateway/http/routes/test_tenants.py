@@ -67,7 +67,7 @@ def test_a_failed_login_before_the_first_tenant_is_there_does_not_cost_its_admin
         for name in ("acme", "globex"):
             await house.service.store.write(name, [DeleteTenant()])
         assert (await ask(house.face.asgi, "GET", "/v1/me", token=UNKNOWN)).status == 401
-        token = await house.service.first_token()
+        token = await house.service.issue_first_token()
         assert (await ask(house.face.asgi, "GET", "/v1/me", token=token)).status == 200
 
     live_in(tmp_path, test)

@@ -31,7 +31,7 @@ def test_whoever_was_running_goes_before_whoever_has_not_begun() -> None:
         await slots.acquire()
 
         def wait_and_come_back() -> None:
-            with slots.left():
+            with slots.leave():
                 answered.wait()
             order.append("back")
             slots.release()
@@ -84,7 +84,7 @@ def test_a_waiter_cancelled_as_it_is_served_gives_the_slot_back() -> None:
 def test_a_slot_that_is_left_is_another_runs_meanwhile_also_if_the_wait_fails() -> None:
     slots = Slots(1)
     asyncio.run(slots.acquire())
-    with contextlib.suppress(RuntimeError), slots.left():
+    with contextlib.suppress(RuntimeError), slots.leave():
         assert slots.free == 1
         raise RuntimeError
     assert slots.free == 0
@@ -103,7 +103,7 @@ def test_no_more_are_seated_than_there_are_slots() -> None:
                     most = max(most, seated)
                 with lock:
                     seated -= 1
-                with slots.left():
+                with slots.leave():
                     pass
             slots.release()
 
