@@ -7,7 +7,6 @@ is read again. THREAT[TM-HTTP-LOG].
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import select
 import threading
@@ -18,7 +17,7 @@ WAITING_BYTES: Final = 256 * 1024
 """What waits for a reader that is slow, before lines are dropped."""
 
 
-class LogStream(io.TextIOBase):
+class LogStream:
     """Text for a descriptor. `say_dropped` makes the line that tells how many are missing.
 
     A pipe, socket or terminal that polls as writable takes `PIPE_BUF` bytes without waiting, and a file always does.
@@ -35,7 +34,8 @@ class LogStream(io.TextIOBase):
     def write(self, text: str) -> int:
         line = text.encode("utf-8", "replace")
         with self._lock:
-            self._send()
+            if self._waiting:
+                self._send()
             if self._dropped and not self._waiting:
                 self._waiting += self._say_dropped(self._dropped).encode()
                 self._dropped = 0
@@ -45,6 +45,9 @@ class LogStream(io.TextIOBase):
                 self._waiting += line
                 self._send()
         return len(text)
+
+    def flush(self) -> None:
+        """What can be sent has been."""
 
     def _send(self) -> None:
         while self._waiting:
