@@ -14,7 +14,7 @@ import msgspec
 
 from gateway.errors import BadRequest
 from gateway.records import AuditRecord
-from gateway.stores.audit_chain import CHECKPOINT, UNREADABLE, body_of, canonical, read
+from gateway.stores.audit_chain import CHECKPOINT, UNREADABLE, body_of, canonical
 from gateway.stores.changes import digest_of
 from gateway.stores.store import Store
 from gateway.stores.stored import Page
@@ -130,7 +130,7 @@ class AuditLog:
 
     async def export(self, tenant: str, after: int = 0, limit: int | None = None) -> AsyncIterator[bytes]:
         """The records as JSON lines: all of them, or the first `limit`."""
-        async for record in read(self._store, tenant, after=after):
+        async for record in self._store.walk_audit(tenant, after):
             yield canonical(record) + b"\n"
             if limit is not None:
                 limit -= 1
@@ -142,7 +142,7 @@ class AuditLog:
         # The head comes first: records appended while we read are then more than it promises, not fewer.
         head = await self._store.audit_head(tenant)
         verifier = Verifier(known)
-        async for record in read(self._store, tenant):
+        async for record in self._store.walk_audit(tenant):
             verifier.add(record)
         return verifier.finish(head)
 

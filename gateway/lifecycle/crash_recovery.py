@@ -8,7 +8,6 @@ that were asked for at once, and were not all made, only those that were used st
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Final
 
 import msgspec
@@ -31,7 +30,7 @@ _LONGEST_CALL_MS: Final = 3_600_000
 async def settle_interrupted(store: Store, tenant: str, now: int) -> int:
     """End the runs that were queued or under way; the count."""
     found = 0
-    async for record in _walk_unfinished(store, tenant):
+    async for record in walk(store.unfinished, tenant):
         if record.state in ("queued", "running"):
             result = make_failure(INTERRUPTED)
             ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now)
@@ -45,7 +44,7 @@ async def settle_interrupted(store: Store, tenant: str, now: int) -> int:
 async def settle_begun(store: Store, tenant: str, now: int) -> int:
     """End, in the audit log, calls and commands that were begun and did not end; the count. The log is read from its end back to
     where none can have been begun that was under way."""
-    oldest = [run.created_at async for run in _walk_unfinished(store, tenant) if run.state != "waiting"]
+    oldest = [run.created_at async for run in walk(store.unfinished, tenant) if run.state != "waiting"]
     ended, left = set[str](), list[AuditRecord]()
     last, _ = await store.audit_head(tenant)
     since = None
@@ -72,7 +71,7 @@ async def settle_begun(store: Store, tenant: str, now: int) -> int:
 async def settle_forks(store: Store, tenant: str, now: int) -> int:
     """Delete the sessions of forks that were broken off; the count."""
     found = 0
-    async for begun in walk(lambda after: store.entries(tenant, FORK_BEGUN, after=after, limit=200)):
+    async for begun in walk(store.entries, tenant, FORK_BEGUN, limit=200):
         changes: list[Change] = [DeleteEntry(kind=FORK_BEGUN, id=begun.id)]
         for name in begun.body["ids"]:
             fork = await store.session(tenant, name)
@@ -91,8 +90,4 @@ async def settle_forks(store: Store, tenant: str, now: int) -> int:
 async def list_resumable(store: Store, approvals: Approvals, tenant: str) -> list[Run]:
     """Suspended runs without a pending approval."""
     undecided = await approvals.list_undecided(tenant)
-    return [run async for run in _walk_unfinished(store, tenant) if run.state == "waiting" and run.id not in undecided]
-
-
-def _walk_unfinished(store: Store, tenant: str) -> AsyncIterator[Run]:
-    return walk(lambda after: store.unfinished(tenant, after=after, limit=200))
+    return [run async for run in walk(store.unfinished, tenant) if run.state == "waiting" and run.id not in undecided]

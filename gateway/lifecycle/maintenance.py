@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,7 +19,6 @@ from gateway.lifecycle.crash_recovery import list_resumable, settle_begun, settl
 from gateway.lifecycle.metrics import Tally
 from gateway.lifecycle.retention import Upkeep
 from gateway.policies.in_force import Policies
-from gateway.records import Tenant
 from gateway.runs.approvals import Approvals
 from gateway.runs.resumption import Resumption
 from gateway.sessions.eviction import Eviction
@@ -46,7 +45,7 @@ class Maintenance:
 
     async def start(self) -> None:
         """Recover what a crash left behind, then begin the two tasks."""
-        async for tenant in self._tenants():
+        async for tenant in walk(self._store.tenants):
             await self._recover(tenant.id)
         self._tasks = [asyncio.create_task(work) for work in (self._evict_and_expire(), self._collect())]
 
@@ -68,8 +67,7 @@ class Maintenance:
             if count := await settle(self._store, tenant, self._clock.now_ms()):
                 _log.warning(told, count, tenant)
         await self._resume(tenant)
-        pending = walk(lambda after: self._store.approvals(tenant, pending=True, after=after, limit=200))
-        self._tally.note_found([approval async for approval in pending])
+        self._tally.note_found([approval async for approval in walk(self._store.approvals, tenant, pending=True)])
 
     async def _resume(self, tenant: str) -> None:
         for run in await list_resumable(self._store, self._approvals, tenant):
@@ -80,7 +78,7 @@ class Maintenance:
             await asyncio.sleep(_UPKEEP_SECONDS)
             with _log_failure("upkeep"):
                 await self._eviction.evict_idle()
-                async for tenant in self._tenants():
+                async for tenant in walk(self._store.tenants):
                     with _log_failure(f"upkeep of {tenant.id}"):
                         await self._eviction.relieve(tenant)
                         for expired in await self._approvals.expire(tenant.id):
@@ -92,14 +90,11 @@ class Maintenance:
             await asyncio.sleep(pause_s)
             pause_s = _COLLECT_SECONDS
             with _log_failure("retention"):
-                async for tenant in self._tenants():
+                async for tenant in walk(self._store.tenants):
                     with _log_failure(f"retention of {tenant.id}"):
                         await self._upkeep.collect(tenant.id)
                         await self._policies.collect(tenant.id)
                         await self._resume(tenant.id)
-
-    def _tenants(self) -> AsyncIterator[Tenant]:
-        return walk(lambda after: self._store.tenants(after=after, limit=200))
 
 
 @contextlib.contextmanager

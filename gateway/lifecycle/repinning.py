@@ -91,8 +91,7 @@ class Repinning:
 
     async def _list_pinned(self, tenant: str) -> list[Session]:
         active = (await self._policies.find_active(tenant)).digest
-        every = walk(lambda after: self._store.sessions(tenant, after=after, limit=1000))
-        return [session async for session in every if session.policy != active]
+        return [session async for session in walk(self._store.sessions, tenant) if session.policy != active]
 
     def _is_busy(self, session: Session) -> bool:
         live = self._sessions.lives.get(session.tenant, session.id)

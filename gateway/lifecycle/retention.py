@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,7 +33,6 @@ from gateway.stores.changes import AppendAudit
 from gateway.stores.expiry import Collected, Retention, collect
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
-from gateway.stores.stored import PAGE_MAX
 from sandbox.errors import SandboxError
 
 SHOWN_MAX: Final = 100
@@ -61,7 +60,7 @@ class Upkeep:
 
     async def list_due(self, tenant: str) -> Due:
         now = self._clock_ms()
-        sessions = [session.id async for session in self._walk_sessions(tenant) if await self._is_due(session, now)]
+        sessions = [session.id async for session in walk(self._store.sessions, tenant) if await self._is_due(session, now)]
         workers = await self._list_ended_workers(tenant, now)
         counts = await collect(self._store, tenant, self.rules, now, dry=True, gone=frozenset(sessions))
         return Due(
@@ -96,9 +95,6 @@ class Upkeep:
         kept_ms = self.rules.decisions_ms
         return 0 if kept_ms is None else now - kept_ms + 1
 
-    def _walk_sessions(self, tenant: str) -> AsyncIterator[Session]:
-        return walk(lambda after: self._store.sessions(tenant, after=after, limit=PAGE_MAX))
-
     async def _is_due(self, session: Session, now: int) -> bool:
         is_for_once = is_single(session.id)
         kept_ms = self.rules.one_shots_ms if is_for_once else self.rules.idle_sessions_ms
@@ -110,7 +106,7 @@ class Upkeep:
 
     async def _find_last_write(self, session: Session) -> int:
         latest = max((file.updated_at for file in await self._store.tree(session.tenant, session.id)), default=0)
-        async for value in walk(lambda after: self._store.values(session.tenant, session.id, after=after, limit=PAGE_MAX)):
+        async for value in walk(self._store.values, session.tenant, session.id):
             latest = max(latest, value.updated_at)
         return latest
 
@@ -119,7 +115,7 @@ class Upkeep:
             return await self._is_due(session, now)
 
         principal, count = Principal(tenant=tenant, role="operator", user=actor), 0
-        async for found in self._walk_sessions(tenant):
+        async for found in walk(self._store.sessions, tenant):
             with _leave_for_later(found.id):
                 if await is_due(found):
                     count += await self._sessions.delete(principal, found.id, "idle", only_if=is_due)
@@ -131,7 +127,7 @@ class Upkeep:
             return []
         return [
             worker.worker_id
-            async for entry in walk(lambda after: self._store.entries(tenant, WORKER, after=after, limit=PAGE_MAX))
+            async for entry in walk(self._store.entries, tenant, WORKER)
             if (worker := msgspec.convert(entry.body, WorkerRecord)).status != "running" and worker.updated_at + kept_ms <= now
         ]
 

@@ -259,7 +259,7 @@ class Policies:
         if watched is not None and watched.digest == policy.digest:
             raise Unprocessable("POLICY_REFUSED", f"{policy.name} v {policy.version} is in force: it cannot be its own shadow")
         newest = 0  # they come newest first
-        async for stored in walk(lambda after: self._store.policies(tenant, policy.name, after=after, limit=200)):
+        async for stored in walk(self._store.policies, tenant, policy.name, limit=200):
             newest = newest or stored.version
             if stored.version == policy.version and _differs(stored, policy, sources):
                 hint, what = f"write: policy {policy.name} v {newest + 1}", "with other rules or hooks"

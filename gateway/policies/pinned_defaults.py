@@ -88,11 +88,11 @@ class Pins:
 
     async def collect(self, tenant: str, current: Collection[str]) -> None:
         """Delete those under which no session of the tenant is, but for the `current` ones."""
-        page = walk(lambda after: self._store.entries(tenant, KIND, after=after, limit=20))
+        page = walk(self._store.entries, tenant, KIND, limit=20)
         found = {entry.id async for entry in page} - set(current)
         if not found:
             return
-        async for session in walk(lambda after: self._store.sessions(tenant, after=after, limit=1000)):
+        async for session in walk(self._store.sessions, tenant):
             found.discard(session.policy)
         changes: list[Change] = [DeleteEntry(kind=KIND, id=digest) for digest in found]
         if changes:

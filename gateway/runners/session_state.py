@@ -77,7 +77,7 @@ class StoredStates:
         return {key: bytes(value) for key, value in found.items()}
 
     def _walk(self, session_id: str) -> AsyncIterator[RegistryEntry]:
-        return walk(lambda after: self._store.entries(self._tenant, KIND + session_id, after=after, limit=_PAGE))
+        return walk(self._store.entries, self._tenant, KIND + session_id, limit=_PAGE)
 
     async def save(self, session_id: str, values: Mapping[str, bytes], removed: Collection[str] = ()) -> None:
         changes: list[Change] = []

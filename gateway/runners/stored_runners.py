@@ -37,9 +37,8 @@ from gateway.runners.runners import Listing, Runners, SessionInfo
 from gateway.runners.session_state import StoredStates
 from gateway.runners.wire import Destination
 from gateway.stores.changes import Change, DeleteEntry, PutEntry
-from gateway.stores.pages import tenant_ids, walk
+from gateway.stores.pages import walk
 from gateway.stores.store import Store
-from gateway.stores.stored import PAGE_MAX
 from gateway.tenants.vault import Vault
 from sandbox.encoding.sealing import Keys
 
@@ -68,7 +67,7 @@ class StoredLeases:
         await self._store.write(tenant, [DeleteEntry(kind=LEASE, id=thread_id)])
 
     async def list(self, tenant: str) -> dict[str, Lease]:
-        stored = walk(lambda after: self._store.entries(tenant, LEASE, after=after, limit=200))
+        stored = walk(self._store.entries, tenant, LEASE, limit=200)
         return {entry.id: msgspec.convert(entry.body, Lease) async for entry in stored}
 
 
@@ -123,10 +122,10 @@ class StoredRunners(Runners):
 
     async def recover(self) -> None:
         """When the gateway starts: what an earlier life left is found by its threads, or removed."""
-        async for tenant in tenant_ids(self._store):
-            if (await self._store.entries(tenant, LEASE, limit=1)).items:
-                await self._load(tenant)
-                await self.pool.recover(tenant)
+        async for tenant in walk(self._store.tenants):
+            if (await self._store.entries(tenant.id, LEASE, limit=1)).items:
+                await self._load(tenant.id)
+                await self.pool.recover(tenant.id)
 
     async def forget(self, tenant: str) -> None:
         """Its sessions end. Its folders go when the store has forgotten the tenant, not before."""
@@ -161,7 +160,7 @@ class StoredBlobs:
         return blob_id
 
     def _walk(self) -> AsyncIterator[RegistryEntry]:
-        return walk(lambda after: self._store.entries(self._tenant, BLOB, after=after, limit=PAGE_MAX))
+        return walk(self._store.entries, self._tenant, BLOB)
 
     def _split(self, blob_id: str, contents: bytes) -> list[Change]:
         now = self._clock_ms()

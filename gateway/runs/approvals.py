@@ -212,7 +212,7 @@ class Approvals:
         return [one async for one in self._walk_pending(tenant) if one.session_id == session_id]
 
     def _walk_pending(self, tenant: str) -> AsyncIterator[Approval]:
-        return walk(lambda after: self._store.approvals(tenant, pending=True, after=after, limit=200))
+        return walk(self._store.approvals, tenant, pending=True, limit=200)
 
     async def expire(self, tenant: str) -> list[Approval]:
         """Settle what was not decided in time; the runs are resumed and see a refusal."""

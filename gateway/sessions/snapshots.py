@@ -41,7 +41,7 @@ from gateway.stores.changes import (
 )
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
-from gateway.stores.stored import PAGE_MAX, Page
+from gateway.stores.stored import Page
 from gateway.stores.tables import KEPT
 from sandbox.sessions.session import check_session_id
 from sandbox.wire import SessionLimits
@@ -121,7 +121,7 @@ class Snapshots:
         if found.kind == "template":
             newest = await self._store.template(found.tenant, found.label)
             names |= {found.label} if newest is not None and newest.id == found.id else set()
-        async for session in walk(lambda after: self._store.sessions(found.tenant, after=after, limit=PAGE_MAX)):
+        async for session in walk(self._store.sessions, found.tenant):
             if session.head is None and session.template in names:
                 return session.id
         return None
@@ -224,11 +224,11 @@ class Snapshots:
             )
             for one in tree
         ]
-        async for key in walk(lambda after: self._store.values(tenant, session.id, after=after, limit=1000)):
+        async for key in walk(self._store.values, tenant, session.id):
             value = await self._store.value(tenant, session.id, key.key)
             if value is not None:
                 found.append(PutValue(session_id=session.id, key=key.key, value=value, at=now))
-        async for secret in walk(lambda after: self._store.secrets(tenant, session.id, after=after, limit=1000)):
+        async for secret in walk(self._store.secrets, tenant, session.id):
             sealed = await self._store.secret(tenant, secret.name, session.id)
             if sealed is not None:
                 found.append(PutSecret(session_id=session.id, name=secret.name, sealed=sealed, at=now))

@@ -9,18 +9,13 @@ too, of the kind UNREADABLE, so that one damaged record hides no other. `gateway
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from gateway.errors import BadRequest, TooLarge
 from gateway.records import AuditRecord
 from gateway.stores.changes import AppendAudit, digest_of
-from gateway.stores.stored import PAGE_MAX
-
-if TYPE_CHECKING:
-    from gateway.stores.store import Store
 
 CHECKPOINT: Final = "audit.checkpoint"
 UNREADABLE: Final = "audit.unreadable"
@@ -68,11 +63,3 @@ def decode(tenant: str, sequence: int, at: int, body: bytes, digest: str) -> Aud
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         told = {"problem": str(error)[:200], "bytes": len(body)}
         return AuditRecord(**columns, kind=UNREADABLE, actor="", subject="", data=told, previous="")
-
-
-async def read(store: Store, tenant: str, *, after: int = 0) -> AsyncIterator[AuditRecord]:
-    """Every record after a sequence, a page at a time."""
-    while page := await store.audit(tenant, after=after, limit=PAGE_MAX):
-        for record in page:
-            yield record
-        after = page[-1].sequence

@@ -19,7 +19,6 @@ import msgspec
 
 from gateway.errors import Conflict
 from gateway.records import Approval, Run, Snapshot
-from gateway.stores import audit_chain
 from gateway.stores.changes import (
     Change,
     DeleteIdempotency,
@@ -30,7 +29,7 @@ from gateway.stores.changes import (
 )
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
-from gateway.stores.stored import PAGE_MAX, Page
+from gateway.stores.stored import Page
 from gateway.stores.tables import KEPT
 
 HOUR_MS: Final = 3_600_000
@@ -147,7 +146,7 @@ class Collecting:
     async def _snapshots(self) -> int:
         """Newest first, so that a chain goes from its tip down. What another snapshot still builds on waits for it."""
         count, needed = 0, await self._references()
-        async for snapshot in walk(lambda after: self._store.snapshots(self._tenant, after=after, limit=_PAGE)):
+        async for snapshot in walk(self._store.snapshots, self._tenant, limit=_PAGE):
             if snapshot.session_id in self._gone and snapshot.kind not in KEPT:
                 continue
             if snapshot.id in needed or not await self._is_due(snapshot):
@@ -163,7 +162,7 @@ class Collecting:
     async def _references(self) -> set[str | None]:
         """The snapshots that sessions need: their heaps, and what they start from until they have one."""
         found: set[str | None] = set()
-        async for session in walk(lambda after: self._store.sessions(self._tenant, after=after, limit=PAGE_MAX)):
+        async for session in walk(self._store.sessions, self._tenant):
             if session.id not in self._gone:
                 found |= {session.head, session.template}
         return found
@@ -184,7 +183,7 @@ class Collecting:
         if kept_ms is None:
             return 0
         first = through = 0
-        async for record in audit_chain.read(self._store, self._tenant):
+        async for record in self._store.walk_audit(self._tenant):
             first = first or record.sequence
             if record.at + kept_ms > self._now_ms:
                 break

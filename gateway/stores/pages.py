@@ -1,6 +1,6 @@
 """Reads: one record, a bounded list, a page, and every item of a list that is answered in pages.
 
-    async for session in walk(lambda after: store.sessions("acme", after=after, limit=PAGE_MAX)): ...
+    async for session in walk(store.sessions, "acme"): ...
 
 Rules: a cursor is the place in the order where the next page begins, opaque to the caller. What is written meanwhile may or may
 not be met; nothing is met twice.
@@ -9,7 +9,7 @@ not be met; nothing is met twice.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -20,27 +20,20 @@ from gateway.stores.row_operations import Get, Scan, Steps
 from gateway.stores.stored import PAGE_MAX, Page
 from gateway.stores.tables import SESSIONS, Row, Table
 
-if TYPE_CHECKING:
-    from gateway.stores.store import Store
-
 T = TypeVar("T")
 _CURSOR_CHARS_MAX: Final = 8192
 
 
-async def walk(read: Callable[[str | None], Awaitable[Page[T]]]) -> AsyncIterator[T]:
+async def walk(read: Callable[..., Awaitable[Page[T]]], *which: str, limit: int = PAGE_MAX, **more: Any) -> AsyncIterator[T]:
+    """All that `read` gives page by page, `limit` at a time."""
     after = None
     while True:
-        page = await read(after)
+        page = await read(*which, **more, after=after, limit=limit)
         for item in page.items:
             yield item
         after = page.next
         if after is None:
             return
-
-
-async def tenant_ids(store: Store) -> AsyncIterator[str]:
-    async for tenant in walk(lambda after: store.tenants(after=after, limit=PAGE_MAX)):
-        yield tenant.id
 
 
 def find_one(table: Table[T], prefix: Row, value: Any) -> Steps[T | None]:

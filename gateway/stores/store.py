@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, Unpack
 
 from gateway.errors import missing
@@ -301,6 +301,13 @@ class Store(ABC):
     async def audit(self, tenant: str, *, after: int = 0, limit: int = 100) -> list[AuditRecord]:
         """Records with a sequence greater than `after`, in order."""
         return await self._read(read_list(AUDIT, (tenant,), after=(after,), limit=max(0, min(limit, PAGE_MAX))))
+
+    async def walk_audit(self, tenant: str, after: int = 0) -> AsyncIterator[AuditRecord]:
+        """Every record after a sequence, a page at a time."""
+        while page := await self.audit(tenant, after=after, limit=PAGE_MAX):
+            for record in page:
+                yield record
+            after = page[-1].sequence
 
     async def audit_head(self, tenant: str) -> tuple[int, str]:
         """The newest record's sequence and digest; (0, "") before the first."""

@@ -17,7 +17,7 @@ import contextlib
 import logging
 import re
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 from weakref import WeakValueDictionary
@@ -31,7 +31,7 @@ from gateway.policies.facts import check_facts
 from gateway.policies.in_force import Policies
 from gateway.records import HasRole, Principal, Quotas, Record, Role, StoredToken, Tenant, Token
 from gateway.stores.changes import ABSENT, AppendAudit, DeleteTenant, PutTenant, PutToken
-from gateway.stores.pages import tenant_ids, walk
+from gateway.stores.pages import walk
 from gateway.stores.store import Store
 from gateway.stores.stored import Page, Usage
 from gateway.tenants.tokens import is_valid, mint
@@ -156,7 +156,7 @@ class Tenancy:
         that is created under this id must find nothing. THREAT[TM-STORE-REMAINS]"""
         async with self._lock(tenant_id):
             await self.get(tenant_id)
-            if any([stored.token.id == principal.token_id async for stored in self._tokens(tenant_id)]):
+            if any([stored.token.id == principal.token_id async for stored in walk(self._store.tokens, tenant_id)]):
                 hint = "make a token for an admin of another tenant, and ask with that"
                 raise Conflict("TENANT_IN_USE", "this tenant holds the token that asks, which would go with it", hint)
             await self._forget(tenant_id)
@@ -203,20 +203,17 @@ class Tenancy:
             return revoked.token
 
     async def _find(self, tenant_id: str, token_id: str) -> StoredToken:
-        async for stored in self._tokens(tenant_id):
+        async for stored in walk(self._store.tokens, tenant_id):
             if stored.token.id == token_id:
                 return stored
         raise missing("token", token_id)
 
     async def _has_other_admin(self, token_id: str, now: int) -> bool:
-        async for tenant_id in tenant_ids(self._store):
-            async for stored in self._tokens(tenant_id):
+        async for tenant in walk(self._store.tenants):
+            async for stored in walk(self._store.tokens, tenant.id):
                 if stored.token.role == "admin" and stored.token.id != token_id and is_valid(stored.token, now):
                     return True
         return False
-
-    def _tokens(self, tenant_id: str) -> AsyncIterator[StoredToken]:
-        return walk(lambda after: self._store.tokens(tenant_id, after=after, limit=1000))
 
 
 async def issue_first_token(store: Store, now_ms: int) -> str | None:

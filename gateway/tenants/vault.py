@@ -205,14 +205,11 @@ class Vault:
         return len(changes)
 
     async def _list_names(self, tenant: str) -> AsyncIterator[tuple[str, str]]:
-        async for secret in self._list_secrets(tenant, ""):
+        async for secret in walk(self._store.secrets, tenant, ""):
             yield "", secret.name
-        async for session in walk(lambda after: self._store.sessions(tenant, after=after, limit=1000)):
-            async for secret in self._list_secrets(tenant, session.id):
+        async for session in walk(self._store.sessions, tenant):
+            async for secret in walk(self._store.secrets, tenant, session.id):
                 yield session.id, secret.name
-
-    def _list_secrets(self, tenant: str, session_id: str) -> AsyncIterator[SecretInfo]:
-        return walk(lambda after: self._store.secrets(tenant, session_id, after=after, limit=1000))
 
     async def _load_ring(self, tenant: str) -> Keys | None:
         """The tenant's data keys, asked of the store each time: another process may have made or rotated them."""

@@ -89,13 +89,13 @@ async def open_tenants(place: str, tenant: str | None, *, own: bool = False) -> 
     """The store, and the tenant named or all there are. `own` keeps a gateway from serving it meanwhile."""
     from gateway.errors import missing
     from gateway.stores.factory import open_store
-    from gateway.stores.pages import tenant_ids
+    from gateway.stores.pages import walk
 
     store = await open_store(place, create=False, own=own)
     try:
         if tenant is not None and await store.tenant(tenant) is None:
             raise missing("tenant", tenant)
-        yield store, [tenant] if tenant is not None else [name async for name in tenant_ids(store)]
+        yield store, [tenant] if tenant is not None else [found.id async for found in walk(store.tenants)]
     finally:
         await store.close()
 

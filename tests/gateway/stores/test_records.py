@@ -59,10 +59,10 @@ def test_sessions_of_single_runs_are_left_out_or_asked_for_page_by_page(engine: 
         others = ["a", "once", "once-", "once-0", "once-upon", "z"]
         await store.write("t1", [put_session(name) for name in (*singles, *others)])
         for limit in (1, 2, 4, 100):
-            pages = walk(lambda after, limit=limit: store.sessions("t1", after=after, limit=limit, singles=False))
+            pages = walk(store.sessions, "t1", limit=limit, singles=False)
             assert [one.id async for one in pages] == others
             assert len((await store.sessions("t1", limit=limit, singles=False)).items) <= limit
-        found = [one.id async for one in walk(lambda after: store.singles("t1", after=after, limit=2))]
+        found = [one.id async for one in walk(store.singles, "t1", limit=2)]
         assert found == sorted(singles), "the oldest first, to the millisecond"
         assert len((await store.sessions("t1")).items) == 11
 
