@@ -38,6 +38,35 @@ DECLARED_TABLES = {
     "gateway/http/routes/files.py:operations": "the operations on files",
 }
 """Functions that are one declaration after the other, and may be longer than a screen."""
+PARTICIPLE = re.compile(
+    r"(?!(embed|exceed|feed|need|ping|proceed|seed)$).*(ed|ing)"
+    "|begun|built|chosen|found|given|gone|held|hidden|kept|known|left|lost|made|said|seen|sent|shown|taken|told|written"
+)
+PREPOSITION = re.compile(
+    "after|again|around|at|before|behind|below|between|by|inside|near|outside|over|under|with|within|without"
+)
+NOT_VERBS = {
+    "gateway/stores/store.py:Store:kept_snapshots": "what a store is asked for is named by what it answers, as `sessions`",
+    "gateway/stores/store.py:Store:unfinished": "the same",
+    "policy/evaluation/ast_nodes.py:between": "an operator of policies, as a node",
+    "sandbox/guests/guest.py:_Functions:__missing__": "Python's",
+    "sandbox/typescript/jsx.py:Jsx:closing": "a kind of node that is visited",
+    "sandbox/wasi/wasi.py:Wasi:sched_yield": "WASI's",
+    **dict.fromkeys(
+        [
+            "gateway/runners/artifacts.py:everything", "gateway/runners/bindings.py:_below",
+            "gateway/runners/bindings.py:seen_from", "gateway/runners/errors.py:shown",
+            "gateway/runners/command_life.py:taking_turn", "gateway/runners/governed_commands.py:_Turn:_after",
+            "gateway/runners/governed_commands.py:_Turn:before", "gateway/runners/governed_commands.py:bounded",
+            "gateway/runners/jail/handle.py:_Pipe:_again", "gateway/runners/pool.py:Pool:living",
+            "gateway/runners/preview_tickets.py:Exposures:looking_at", "gateway/runners/runners.py:Runners:_living",
+            "gateway/runners/providers/command_lines.py:dropped_bytes", "gateway/runners/runners.py:Runners:claiming",
+            "gateway/runners/providers/gateway.py:HatchwaySession:_inside", "gateway/runners/providers/ssh.py:Channel:drained",
+        ],
+        "to be renamed",
+    ),
+}  # fmt: skip
+"""Functions that are named by no verb, and why."""
 UNMIRRORED = ROOT / "tests" / "unmirrored.txt"
 
 
@@ -131,6 +160,68 @@ def test_a_constructor_takes_at_most_ten_arguments() -> None:
                     if count > CONSTRUCTOR_ARGUMENTS_MAX:
                         many[f"{name(path)}:{kind.name}"] = count
     assert not many, many
+
+
+def list_functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Functions of modules, and methods but for properties and further constructors, by their places."""
+    for path in MODULES:
+        waiting: list[tuple[str, ast.stmt]] = [(name(path), node) for node in parse(path).body]
+        while waiting:
+            place, node = waiting.pop()
+            if isinstance(node, ast.ClassDef):
+                waiting += [(f"{place}:{node.name}", inner) for inner in node.body]
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                decorators = {ast.unparse(decorator).rpartition(".")[2] for decorator in node.decorator_list}
+                if not decorators & {"property", "cached_property", "setter", "classmethod"}:
+                    yield f"{place}:{node.name}", node
+
+
+def list_errors() -> set[str]:
+    """The names of all classes of errors."""
+    bases = {
+        node.name: {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+        for path in MODULES
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.ClassDef)
+    }
+    found = {"Exception"}
+    while more := {kind for kind, above in bases.items() if above & found} - found:
+        found |= more
+    return found
+
+
+def test_a_function_is_named_by_a_verb_and_not_by_a_participle_or_a_preposition() -> None:
+    """One that makes an error is named by what is wrong: `missing`, `corrupt`."""
+    errors, wrong = list_errors(), set()
+    for place, node in list_functions():
+        first = node.name.strip("_").split("_")[0]
+        is_participle = PARTICIPLE.fullmatch(first)
+        makes_error = node.returns is not None and ast.unparse(node.returns) in errors
+        if (is_participle or PREPOSITION.fullmatch(first)) and not makes_error:
+            wrong.add(place)
+    assert wrong <= set(NOT_VERBS), f"named by no verb: {sorted(wrong - set(NOT_VERBS))}"
+
+
+def list_imports(path: Path, known: dict[str, Path]) -> set[str]:
+    """The modules of ours that a module imports, at its top or in a function; not those that only annotations need."""
+    tree = parse(path)
+    typing = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+              for inner in ast.walk(node)}  # fmt: skip
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and id(node) not in typing:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+        elif isinstance(node, ast.Import) and id(node) not in typing:
+            found |= {alias.name for alias in node.names}
+    return found & known.keys()
+
+
+def test_no_modules_import_each_other_in_a_circle_functions_included() -> None:
+    known = {name(path).removesuffix(".py").replace("/", "."): path for path in MODULES}
+    left = {module: list_imports(path, known) for module, path in known.items()}
+    while free := {module for module, imports in left.items() if not imports & left.keys()}:
+        left = {module: imports for module, imports in left.items() if module not in free}
+    assert not left, f"these import each other, or what does: {sorted(left)}"
 
 
 def test_the_glossary_holds() -> None:

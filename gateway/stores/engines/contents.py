@@ -89,7 +89,7 @@ class Contents:
 
     def remove(self, references: Iterable[str]) -> None:
         """Unless the folder is locked, or the disk fails: then `collect` finds them later."""
-        with contextlib.suppress(OSError), _opened(self.folder, os.O_DIRECTORY) as folder:
+        with contextlib.suppress(OSError), _hold_open(self.folder, os.O_DIRECTORY) as folder:
             if _lock(folder, fcntl.LOCK_SH):
                 for reference in references:
                     with contextlib.suppress(OSError):
@@ -113,13 +113,13 @@ class Contents:
     def _is_free(self, name: str, held: contextlib.ExitStack) -> bool:
         """Whether it is there and not being placed: then it is locked."""
         try:
-            return _lock(held.enter_context(_opened(self.folder / name)), fcntl.LOCK_EX)
+            return _lock(held.enter_context(_hold_open(self.folder / name)), fcntl.LOCK_EX)
         except FileNotFoundError:
             return False
 
 
 @contextlib.contextmanager
-def _opened(path: Path, flags: int = 0) -> Iterator[int]:
+def _hold_open(path: Path, flags: int = 0) -> Iterator[int]:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | flags)
     try:
         yield descriptor
@@ -128,7 +128,7 @@ def _opened(path: Path, flags: int = 0) -> Iterator[int]:
 
 
 def _flush_folder(path: Path) -> None:
-    with _opened(path, os.O_DIRECTORY) as folder:
+    with _hold_open(path, os.O_DIRECTORY) as folder:
         os.fsync(folder)
 
 
