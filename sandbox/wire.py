@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -29,6 +30,7 @@ MAX_ENV_BYTES = 1 << 20
 MAX_RESULT_BYTES = 4 << 20
 MAX_OUTCOME_BYTES = 16 << 20
 """Of JSON, which takes up to twenty times as much memory when decoded."""
+T = TypeVar("T")
 
 
 class RunStatus(enum.StrEnum):
@@ -147,6 +149,15 @@ class Display(msgspec.Struct, frozen=True):
 
     mime: str
     data: str
+
+
+class Matches(list[T]):
+    """Lines in which something was found. `complete` is False if not all was looked at; `skipped` counts those files."""
+
+    def __init__(self, found: Iterable[T] = (), *, complete: bool = True, skipped: int = 0) -> None:
+        super().__init__(found)
+        self.complete = complete
+        self.skipped = skipped
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

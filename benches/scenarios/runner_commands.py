@@ -49,7 +49,8 @@ def _sandbox_call(language: str, code: str) -> Callable[[], None]:
     from gateway.runners.providers.wasm import LIMITS
     from sandbox.guests.images import images
     from sandbox.guests.state import SessionState
-    from sandbox.sessions.session import Session, parse_language
+    from sandbox.sessions.request_checks import parse_language
+    from sandbox.sessions.session import Session
     from sandbox.wire import RunRequest
 
     chosen = parse_language(language)

@@ -12,7 +12,7 @@ import msgspec
 
 from sandbox.limits import LIMITS
 from sandbox.sessions.limit_errors import find_limit, say_who_raises
-from sandbox.sessions.session import failure
+from sandbox.sessions.results import failure
 from sandbox.wire import Diagnostic, ErrorObject, RunResult, RunStatus, SessionLimits, Severity
 from sandbox.workers.interface import RunOutcome
 

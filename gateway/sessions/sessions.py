@@ -40,7 +40,7 @@ from gateway.telemetry import step
 from sandbox.capabilities.registry import Capability
 from sandbox.engine.limits import check as check_limits
 from sandbox.errors import RequestError, SandboxError
-from sandbox.sessions.session import check_session_id
+from sandbox.sessions.request_checks import check_session_id
 from sandbox.wire import DEFAULT_LIMITS, Language, SessionLimits
 from sandbox.workers.interface import FileChanges, Worker, WorkerLost, Workers
 

@@ -24,7 +24,8 @@ from sandbox.filesystem.vfs import VfsError
 from sandbox.guests.host_inputs import Source
 from sandbox.languages import LANGUAGE_OF_SUFFIX, LANGUAGES
 from sandbox.limits import LIMIT_OF_OPTION
-from sandbox.sessions.session import OnOutput, parse_language
+from sandbox.sessions.request_checks import parse_language
+from sandbox.sessions.session import OnOutput
 from sandbox.wire import DEFAULT_LIMITS, MAX_CODE_BYTES, Language, OnLimit, RunResult
 
 

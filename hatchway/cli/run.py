@@ -24,7 +24,8 @@ from sandbox.errors import RequestError
 from sandbox.filesystem.vfs import VfsError
 from sandbox.limits import LIMITS
 from sandbox.sessions.limit_errors import find_limit
-from sandbox.sessions.session import failure, parse_language
+from sandbox.sessions.request_checks import parse_language
+from sandbox.sessions.results import failure
 from sandbox.wire import Display, OnLimit, RunResult
 
 _TEXT = "text/plain"
@@ -121,7 +122,7 @@ def _name_option(result: RunResult) -> RunResult:
 def _run_governed(options: argparse.Namespace, program: Program, limits: dict[str, int]) -> tuple[RunResult, bool]:
     from gateway.runs.runs import RunBody
     from hatchway.cli import run_governed
-    from hatchway.client.async_client import spell_stdin
+    from hatchway.client.run_requests import spell_stdin
 
     if options.arguments:
         raise RequestError("INVALID_ARGUMENT", "arguments of the program do not go together with --policy", "use --input")

@@ -37,7 +37,7 @@ from sandbox.encoding.sealing import Keys
 from sandbox.errors import RequestError
 from sandbox.guests.images import images
 from sandbox.languages import GUEST_OF
-from sandbox.sessions.session import failure
+from sandbox.sessions.results import failure
 from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Language, RunResult, RunStatus, Severity
 from sandbox.workers.local.worker import LocalWorkers
 

@@ -16,7 +16,7 @@ from hatchway.cli.options import add_many, add_parser
 from hatchway.cli.terminal import complain, show_progress
 from sandbox.errors import RequestError
 from sandbox.languages import LANGUAGE_OF_SUFFIX
-from sandbox.sessions.session import parse_language
+from sandbox.sessions.request_checks import parse_language
 from sandbox.snapshots.templates import SETUP_TIMEOUT_MS, templates
 
 

@@ -220,7 +220,7 @@ class Calls:
     def __init__(self, registry: Registry, run: Run, approved: bytes | None = None) -> None:
         """`approved` is the message of the one call that was approved before."""
         self.records: list[ExternalCallRecord] = []
-        self._registry = registry
+        self.registry = registry
         self._run = run
         self._approved = approved
 
@@ -230,7 +230,7 @@ class Calls:
             # THREAT[TM-LIM-HOSTMEM]: arguments are decoded only when their size is allowed; decoded they are many times as large.
             asked = _decode_call(body) if len(body) <= _SMALL_BYTES else None
             name = _decode_name(body).name if asked is None else asked.name
-            entry = self._registry.entry(name)
+            entry = self.registry.entry(name)
             if entry is None:
                 return _reply_error("UNKNOWN_TOOL", f"there is no capability {name[:80]!r}{self._suggest(name[:80])}")
             if count_request_bytes(name, len(body)) > entry.capability.limits.max_request_bytes:
@@ -271,7 +271,7 @@ class Calls:
         failed = answered.error
         if failed is not None and failed.code == "UNKNOWN_TOOL":
             return
-        entry = self._registry.entry(asked.name)
+        entry = self.registry.entry(asked.name)
         capability = Capability(name=asked.name) if entry is None else entry.capability
         is_large = count_request_bytes(asked.name, len(body)) > capability.limits.max_request_bytes
         self._record(
@@ -383,7 +383,7 @@ class Calls:
     def _suggest(self, name: str) -> str:
         import difflib
 
-        near = difflib.get_close_matches(name, self._registry.names(), 1)
+        near = difflib.get_close_matches(name, self.registry.names(), 1)
         return f"; did you mean {near[0]!r}?" if near else ""
 
 

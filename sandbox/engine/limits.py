@@ -62,6 +62,8 @@ class Run:
     """The limit for which the guest was asked."""
     output_dropped_bytes = 0
     calls_started = 0
+    unfinished: tuple[str, ...] = ()
+    """Files that it was writing when a limit ended it, of a run that is to be kept."""
     guest_bytes = 0
     """Memory of the guest that this run was for, where it is gone by now."""
     started_bytes = 0
@@ -116,6 +118,7 @@ class Run:
         finally:
             self._nested = None
             self.calls_started = run.calls_started
+            self.unfinished += run.unfinished
             self.started_bytes = max(self.started_bytes, run.guest_bytes + run.started_bytes)
             self.charge_cpu(time.thread_time_ns() - run._cpu_started_ns)
             self._due_ns = time.monotonic_ns()

@@ -300,6 +300,19 @@ class Kernel:
     def scan(self, address: int, length: int, *, since_last: bool = False, protect: bool = False) -> Iterator[tuple[int, int]]:
         """Runs of written pages as (first, end), counted from `address`. In a tracked range, `protect` makes the pages found
         count as unwritten from now on, and `since_last` finds only those written since."""
+        return ((first, end) for first, end, _ in self._scan(address, length, since_last=since_last, protect=protect))
+
+    def count(self, address: int, length: int) -> tuple[int, int]:
+        """How many pages were written; and how many of them since they were last protected, all where nothing is tracked."""
+        own = recent = 0
+        for first, end, is_recent in self._scan(address, length):
+            own += end - first
+            recent += end - first if is_recent else 0
+        return own, recent
+
+    def _scan(
+        self, address: int, length: int, *, since_last: bool = False, protect: bool = False
+    ) -> Iterator[tuple[int, int, int]]:
         assert self.pagemap is not None
         regions = bytearray(_REGION.size * _REGIONS)
         buffer = (ctypes.c_char * len(regions)).from_buffer(regions)
@@ -308,7 +321,7 @@ class Kernel:
         wanted = _PAGE_IS_WRITTEN if since_last else 0
         unwanted = _PAGE_IS_FILE | _PAGE_IS_PFNZERO
         present = _PAGE_IS_PRESENT | _PAGE_IS_SWAPPED
-        shown = wanted | present
+        shown = _PAGE_IS_WRITTEN | present
         while start < end:
             arguments = bytearray(
                 _SCAN_ARGUMENTS.pack(
@@ -317,8 +330,8 @@ class Kernel:
                 )
             )  # fmt: skip
             count = fcntl.ioctl(self.pagemap, _PAGEMAP_SCAN, arguments)
-            for first, last, _ in _REGION.iter_unpack(memoryview(regions)[: count * _REGION.size]):
-                yield (first - address) // PAGE_BYTES, (last - address) // PAGE_BYTES
+            for first, last, kinds in _REGION.iter_unpack(memoryview(regions)[: count * _REGION.size]):
+                yield (first - address) // PAGE_BYTES, (last - address) // PAGE_BYTES, kinds & _PAGE_IS_WRITTEN
             start = _SCAN_ARGUMENTS.unpack(arguments)[4]
 
 
@@ -368,17 +381,30 @@ class DirtyPages:
             return []
         return list(self._kernel.scan(self._memory.base_address, min(self._image_bytes, self._memory.size_bytes)))
 
-    def count(self) -> int:
-        """How many pages are the guest's own: its private memory."""
-        return sum(end - first for first, end in self._list_own())
+    def count(self) -> tuple[int, int]:
+        """How many pages are the guest's own: its private memory. And how many of them it wrote since the last `update` or
+        `protect`, as far as the kernel tells; else all."""
+        if self._kernel.can_scan:
+            return self._kernel.count(self._memory.base_address, self._memory.size_bytes)
+        own = sum(end - first for first, end in self._list_own())
+        return own, own
+
+    def protect(self) -> None:
+        """From now on, `count` tells what is written after this. Only where all that an `update` would find now is known."""
+        if self._track():
+            for _ in self._kernel.scan(self._memory.base_address, self._memory.size_bytes, protect=True):
+                pass
+
+    def _track(self) -> bool:
+        size = self._memory.size_bytes
+        if size > self._tracked_bytes and self._kernel.track(self._memory.base_address, size):
+            self._tracked_bytes = size
+        return self._tracked_bytes == size
 
     def _update_by_scan(self, pages: dict[int, bytes]) -> list[int]:
-        base, size = self._memory.base_address, self._memory.size_bytes
         # Tracking starts before the first scan, so a scan that protects pages sees every page written until then.
-        if size > self._tracked_bytes and self._kernel.track(base, size):
-            self._tracked_bytes = size
-        tracked = self._tracked_bytes == size
-        written = self._kernel.scan(base, size, since_last=tracked and bool(pages), protect=tracked)
+        tracked, base = self._track(), self._memory.base_address
+        written = self._kernel.scan(base, self._memory.size_bytes, since_last=tracked and bool(pages), protect=tracked)
         return self._memory.copy_pages(written, pages)
 
     def _list_private_pages(self) -> Iterator[int]:

@@ -183,7 +183,7 @@ class Vfs(Namespace):
     ) -> None:
         """Creates the file or replaces its contents; text is written as UTF-8. Only `force` overwrites one that is read-only.
         Without `mode` the file keeps its permissions; a new one has the usual."""
-        path, data = check_text(path), _bytes_of(data)
+        path, data = check_text(path), bytes_of(data)
         head, _, _ = path.rstrip("/").rpartition("/")
         if not parents or not head or self.exists(head):
             self._write_file(path, data, readonly, force, mode)
@@ -351,7 +351,7 @@ def _seal(mode: int, readonly: bool) -> int:
     return (mode & ~SEALED) | MAY_WRITE if mode & SEALED else mode
 
 
-def _bytes_of(data: Data) -> bytes:
+def bytes_of(data: Data) -> bytes:
     if isinstance(data, str):
         try:
             return data.encode()

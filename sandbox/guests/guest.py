@@ -16,6 +16,7 @@ INVARIANT: image + saved pages (`_pages`, or `_packed`) + journal = the memory a
 
 from __future__ import annotations
 
+import functools
 import resource
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +30,7 @@ from sandbox.engine.memory import PAGE_BYTES, DirtyPages, GuestMemory, MemoryFau
 from sandbox.engine.signals import shelter
 from sandbox.engine.wasmtime import Call, Instance, Trap
 from sandbox.errors import Stop
-from sandbox.filesystem.descriptors import DescriptorTable
+from sandbox.filesystem.descriptors import FILE, DescriptorTable, Right
 from sandbox.filesystem.errnos import ENOSPC
 from sandbox.filesystem.inode_table import Checkpoint
 from sandbox.filesystem.vfs import Vfs
@@ -53,6 +54,8 @@ _FULL_SHARE: Final = 0.75
 _LAST_BYTES: Final = 1 << 20
 """Of the memory allowed, what a turn leaves to the next ones, or an eighth of it, or half of what it finds: enough for a program
 that frees some, also after several have taken all they could get."""
+_MANY_PAGES: Final = 1024
+"""Where fewer were put into a guest's memory, they may be counted as written by its first turn."""
 _PIECE_PAGES: Final = 255
 _LARGE_BYTES: Final = 16 << 20
 """Giving this much memory back takes milliseconds, for which no answer should wait."""
@@ -137,6 +140,8 @@ class Guest:
         self.own_bytes = image.first_turn_bytes if state is None else len(self._packed or ()) * PAGE_BYTES
         """Pages the guest has written, but for a few (`_MEASURE_OVER_FAULTS`). At first those that it is known to need, or
         nothing, and then the first turn is measured too. Memory of a guest never shrinks: this is its peak."""
+        self._recent_bytes = self.own_bytes
+        """Those of them that it has written since pages were last saved."""
         self._faults = 0
         self._pages: dict[int, bytes] = {} if state is None or self._packed is not None else dict(state.pages)
         self._sums = Sums()
@@ -150,7 +155,9 @@ class Guest:
         self._leaving: threading.Thread | None = None
         """Frees the memory of a turn that has not happened. INVARIANT: a guest never has more than one such memory."""
         self._due = False
-        """Is there something for `prepare` to do? `_unsaved`, `_lost` or a long journal."""
+        """Is there something for `prepare` to do? `_unsaved`, `_lost`, `_filled` or a long journal."""
+        self._filled = False
+        """Was much put into the memory that no turn has written?"""
         self._before: tuple[Checkpoint, DescriptorTable] | None = None
         self._before_last: tuple[Checkpoint, DescriptorTable] | None = None
         self._handler: Handler = _refuse
@@ -219,7 +226,7 @@ class Guest:
     def _hear(self, message: bytes) -> bytes:
         if message[0] == _INTERRUPT and self._run is not None and self._run.keeps:
             self._interrupt = Interrupt(self.image, self._memory, message[1:])
-            self._run.ask_guest = self._interrupt.ask
+            self._run.ask_guest = functools.partial(self._ask, self._run, self._interrupt)
             return b""
         if message[0] != _DONE and self._before is None:
             self._take_effect()
@@ -228,6 +235,17 @@ class Guest:
         if message[0] == _UMASK:
             return self._wasi.change_umask(message[1:])
         return self._handler(message[0], message[1:])
+
+    def _ask(self, run: Run, interrupt: Interrupt) -> None:
+        run.unfinished += self._find_unfinished()
+        interrupt.ask()
+
+    def _find_unfinished(self) -> tuple[str, ...]:
+        """Files that the turn has changed and still has open for writing."""
+        nodes, before = self.vfs.nodes, {} if self._before is None else self._before[0].nodes
+        is_open = {one.ino for one in self._table.entries.values() if one.kind == FILE and one.rights & Right.WRITE}
+        changed = {ino for ino in is_open if before and nodes.get(ino) is not before.get(ino)}
+        return tuple(name for name, found in self.vfs.walk() if found.ino in changed) if changed else ()
 
     def turn(self, request: bytes, run: Run, handler: Handler, world: World) -> None:
         """Run one turn. Raises `Stop` for a limit or a cancel, `GuestExit`, or `Trap`; then the turn has not happened, but for
@@ -239,7 +257,9 @@ class Guest:
             self._take_turn(request, run, world, handler)
         except BaseException as error:
             self._measure()
-            self._lose(keeps_files=run.keeps and is_limit(error))
+            is_kept = run.keeps and is_limit(error)
+            run.unfinished += self._find_unfinished() if is_kept else ()
+            self._lose(keeps_files=is_kept)
             raise
         _, spent_ns = run.end()
         self._before_last, self._before = self._before, None
@@ -262,13 +282,26 @@ class Guest:
         if self._due:
             if self._lost:
                 self._restore()
+            if self._filled:
+                self._forget_filling()
             if self._unsaved or self._journal_ns > _JOURNAL_NS_MAX or len(self._journal) >= _JOURNAL_TURNS_MAX:
                 self._save()
             self._due = False
 
+    def _forget_filling(self) -> None:
+        """What was put into the memory is known, and no turn's work. INVARIANT: no turn has written since."""
+        self._dirty.protect()
+        self._recent_bytes, self._filled = 0, False
+
     def _measure(self) -> None:
-        self.own_bytes = self._dirty.count() * PAGE_BYTES
+        own, recent = self._dirty.count()
+        self.own_bytes, self._recent_bytes = own * PAGE_BYTES, recent * PAGE_BYTES
         self._faults = 0
+
+    @property
+    def turn_bytes(self) -> int:
+        """Memory that the last turn wrote, or a bit more: what small turns before it wrote since pages were last saved, too."""
+        return self._recent_bytes + self._faults * PAGE_BYTES
 
     def undo(self, *, keeps_files: bool = False) -> None:
         """Take back the turn that has just ended."""
@@ -330,7 +363,7 @@ class Guest:
         self._packed = None
         self._saved_bytes = self._memory.size_bytes
         self._journal.clear()
-        self._journal_ns = 0
+        self._journal_ns = self._recent_bytes = 0
         self._unsaved = False
 
     def _fill(self) -> None:
@@ -346,6 +379,8 @@ class Guest:
             self._memory.put_pages(self._packed.whole_pages)
         elif self._pages:
             self._memory.put_pages(self._pages)
+        self._filled = len(self._packed or self._pages) >= _MANY_PAGES
+        self._due = self._due or self._filled
 
     def freeze(self, tools: tuple[str, ...] = ()) -> GuestState:
         self.prepare()
@@ -380,6 +415,8 @@ class Guest:
         self.own_bytes = 0
         self._start()
         self._fill()
+        if self._filled:
+            self._forget_filling()
         if self._journal:
             # Not only runs need the state: its caller may have no stack for a guest.
             self._replay() if stacks.is_enough() else stacks.on_large_stack(self._replay)

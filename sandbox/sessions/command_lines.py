@@ -90,3 +90,8 @@ def _value(name: str, option: str, args: list[str]) -> str:
     if not args:
         raise CannotStart(2, f"{name}: option {option} requires an argument")
     return args.pop(0)
+
+
+def format_reply(exit_code: int, read_bytes: int, stdout: bytes, stderr: bytes) -> bytes:
+    """What the guest that started it is told (ABI.md): its exit status, how much it read, and its output."""
+    return b"%d %d %d\n%b%b" % (exit_code, read_bytes, len(stdout), stdout, stderr)

@@ -14,10 +14,13 @@ from collections.abc import Callable, Iterator
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from sandbox.errors import RequestError
+from sandbox.filesystem.errnos import EACCES, VfsError
 from sandbox.filesystem.inode_table import VfsLimits
+from sandbox.filesystem.inodes import MAY_READ
 from sandbox.filesystem.paths import AnyPath
 from sandbox.filesystem.vfs import Stat, Vfs
 from sandbox.sessions.session import Session
+from sandbox.wire import Matches
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,6 +41,16 @@ class Match(NamedTuple):
     path: str
     line_number: int
     line: str
+
+
+def _read(vfs: Vfs, name: str) -> bytes | None:
+    """None if the session's user cannot."""
+    try:
+        return vfs.read_file(name)
+    except VfsError as error:
+        if error.errno != EACCES:
+            raise
+        return None
 
 
 def _is_text(data: bytes) -> bool:
@@ -78,21 +91,25 @@ class Files:
         with self._session.files_held() as vfs:
             return iter(list(vfs.walk(path)))
 
-    def grep(self, text: str, part: str = "") -> list[Match]:
+    def grep(self, text: str, part: str = "") -> Matches[Match]:
         """Lines of the files below /workspace that hold `text`, of those whose path holds `part`, sorted by path. Files that are
-        no UTF-8 text are not looked at."""
+        no UTF-8 text are not looked at; those that the session's user cannot read are skipped."""
         if not isinstance(text, str) or not isinstance(part, str):
             raise RequestError("INVALID_ARGUMENT", "what is looked for, and the part of a path, must be text")
         with self._session.files_held() as vfs:
-            names = sorted(name for name, found in vfs.walk() if found.kind == "file" and part in f"/{name}")
-            contents = [(f"/{name}", vfs.read_file(name)) for name in names]
-        return [
+            tree = list(vfs.walk())
+            closed = tuple(f"{name}/" for name, found in tree if found.kind == "directory" and not found.mode & MAY_READ)
+            names = sorted(name for name, found in tree if found.kind == "file" and part in f"/{name}")
+            readable = (name for name in names if not name.startswith(closed))
+            contents = {f"/{name}": data for name in readable if (data := _read(vfs, name)) is not None}
+        found = (
             Match(path, number, line.decode())
-            for path, data in contents
+            for path, data in contents.items()
             if text.encode() in data and _is_text(data)
             for number, line in enumerate(data.split(b"\n"), 1)
             if text.encode() in line
-        ]
+        )
+        return Matches(found, complete=len(contents) == len(names), skipped=len(names) - len(contents))
 
     def __repr__(self) -> str:
         return f"<Files of {self._session.id!r}: {self.used_entries} entries, {self.used_bytes} bytes>"

@@ -6,6 +6,7 @@ have helped; the stack that an engine itself has is none of them. Does not know:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -17,6 +18,7 @@ UNDONE: Final = "the run was undone: files and variables are as before it"
 KEPT: Final = "what it did until then is kept"
 FILES_KEPT: Final = "its files are kept, its variables are as before it"
 LIMIT_LOWERED: Final = "LIMIT_LOWERED"
+_NAMED_MAX: Final = 5
 _asdict = msgspec.structs.asdict
 
 
@@ -28,10 +30,17 @@ def find_limit(error: ErrorObject) -> str | None:
 
 
 def explain_end(
-    error: ErrorObject, limits: SessionLimits, hint: str | None, became: str, calls: int, taken_mb: int
+    error: ErrorObject,
+    limits: SessionLimits,
+    hint: str | None,
+    became: str,
+    calls: int,
+    taken_mb: int,
+    unfinished: Sequence[str] = (),
 ) -> ErrorObject:
     """The error of a run that was ended from outside. `limits` are what it was given, `taken_mb` what files of earlier runs took
-    of its memory, `became` is said of its work; what its `calls` did outside of the sandbox cannot be undone."""
+    of its memory, `became` is said of its work, of which the files `unfinished` were being written; what its `calls` did outside
+    of the sandbox cannot be undone."""
     name, message = find_limit(error), error.message
     if became in message:  # a recorded run is played again, to its end
         return error
@@ -39,6 +48,10 @@ def explain_end(
         files = f", of which files that runs wrote take {taken_mb}" if taken_mb and name == "memory_mb" else ""
         message += f" (limits.{name} is {getattr(limits, name)}{files})"
     message += f"; {became}"
+    if unfinished:
+        names = list(dict.fromkeys(unfinished))
+        others = f" and {len(names) - _NAMED_MAX} others" if len(names) > _NAMED_MAX else ""
+        message += f"; it was writing {', '.join(names[:_NAMED_MAX])}{others}, which may be incomplete"
     if calls and became != KEPT:
         message += f"; what its {calls} capability call{'s' * (calls > 1)} did outside is not undone"
     return msgspec.structs.replace(error, message=message, hint=hint if name is not None else error.hint)

@@ -13,13 +13,12 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
 
-from sandbox.capabilities.registry import Calls, Registry
+from sandbox.capabilities.registry import Calls
 from sandbox.engine import stacks
 from sandbox.engine.limits import Run
 from sandbox.engine.wasmtime import Trap
@@ -31,7 +30,8 @@ from sandbox.guests.host_inputs import World
 from sandbox.guests.images import Images
 from sandbox.guests.tape import Tape
 from sandbox.languages import GUEST_OF, LANGUAGES, NAME_OF, Language
-from sandbox.sessions.command_lines import CannotStart, Program, parse
+from sandbox.sessions.command_lines import CannotStart, Program, format_reply, parse
+from sandbox.sessions.guest_answers import CALL, answer_guest, erase_types
 from sandbox.sessions.outcome import read_outcome
 from sandbox.wasi.wasi import GuestExit
 from sandbox.wire import MAX_CODE_BYTES, MAX_STARTED_BYTES, RunStatus, SessionLimits
@@ -40,15 +40,9 @@ DEPTH_MAX: Final = 4
 _OUTPUT_SHARE: Final = 4
 """Of the run's memory: the output of a program is held by the one that started it, more than once."""
 _FIELDS_MAX: Final = 20_000
-_CALL: Final = ord("C")
 _TRAPPED: Final = 134
-_KILLED: Final = 137
 _LOW_PRIORITY: Final = 10
 _encode = msgspec.json.Encoder().encode
-
-Answer = Callable[[int, bytes], bytes]
-MakeAnswer = Callable[[Calls, Run, list[bytes], Callable[[], "NestedPrograms"]], Answer]
-Erase = Callable[[str, str, Run], tuple[str, object]]
 
 
 class _Command(msgspec.Struct, frozen=True):
@@ -66,12 +60,9 @@ class NestedPrograms:
     permitted: list[Language] | None
     images: Images
     vfs: Vfs
-    registry: Registry
     run: Run
     calls: Calls
     tape: Tape | None
-    make_answer: MakeAnswer
-    erase: Erase
     ahead_ns: int
     is_metered: bool
     depth: int = 0
@@ -95,9 +86,9 @@ class NestedPrograms:
             left = self.run.limits_left()  # by the clock of this thread, on which the run computes
             return stacks.on_large_stack(lambda: self._run(program, command, left))
         except CannotStart as refused:
-            return _reply(refused.exit_code, 0, b"", f"{refused}\n".encode())
+            return format_reply(refused.exit_code, 0, b"", f"{refused}\n".encode())
         except RequestError as refused:
-            return _reply(1, 0, b"", f"{refused}\n".encode())
+            return format_reply(1, 0, b"", f"{refused}\n".encode())
         except Stop:
             self.run.check()  # says it with the run's own limits
             raise
@@ -116,7 +107,7 @@ class NestedPrograms:
         limits = msgspec.structs.replace(left, max_stdout_bytes=most_bytes)
         stdin = b"" if program.reads_code else command.stdin
         with self.run.nest(Run(limits, keeps=self.run.keeps)) as run:
-            calls = Calls(self.registry, run)
+            calls = Calls(self.calls.registry, run)
             run.calls_started = self.run.calls_started
             image = self.images.get(GUEST_OF[program.language], metered=self.is_metered)
             guest = Guest(image, self.vfs)
@@ -130,7 +121,7 @@ class NestedPrograms:
             told = f"a program that the run started printed more than {most_bytes} bytes"
             hint = f"write large data to a file; it may print a quarter of limits.memory_mb, which is {self.run.limits.memory_mb}"
             raise Stop(RunStatus.RESOURCE_EXHAUSTED, "STDOUT_EXCEEDED", told, hint)
-        return _reply(exit_code, len(command.stdin) if program.reads_code else read, *map(bytes, run.output))
+        return format_reply(exit_code, len(command.stdin) if program.reads_code else read, *map(bytes, run.output))
 
     def _take_turns(
         self, guest: Guest, program: Program, command: _Command, stdin: bytes, run: Run, calls: Calls
@@ -138,7 +129,7 @@ class NestedPrograms:
         """The exit status, and how much of its input the program read."""
         code, place = program.code, LANGUAGES[program.language].place
         if program.language is Language.TYPESCRIPT:
-            code, _ = self.erase(code, program.filename or "<stdin>", run)
+            code, _ = erase_types(code, program.filename or "<stdin>", run)
         inner = replace(self, run=run, calls=calls, depth=self.depth + 1)
         world = self._world(run, b"")
         seed = world.random(32).hex()
@@ -148,13 +139,13 @@ class NestedPrograms:
             message["filename"] = program.filename
         exit_code = 0
         for asked, given in ((first, b""), (message, stdin)):
-            asked |= {"max_stack_depth": run.limits.max_stack_depth, "tools": self.registry.names()}
+            asked |= {"max_stack_depth": run.limits.max_stack_depth, "tools": calls.registry.names()}
             reported: list[bytes] = []
             world = self._world(run, given)
-            answer = self.make_answer(calls, run, reported, lambda: inner)
+            answer = answer_guest(calls, run, reported, lambda: inner)
             if self.tape is not None:
                 answer = self.tape.listen(
-                    answer, lambda opcode, body, reply: calls.recall(body, reply) if opcode == _CALL else None
+                    answer, lambda opcode, body, reply: calls.recall(body, reply) if opcode == CALL else None
                 )
             try:
                 guest.turn(_encode(asked), run, answer, world)
@@ -196,12 +187,3 @@ def _decode(body: bytes) -> _Command:
     if not argv or not cwd.startswith("/"):
         raise ValueError("no command")
     return _Command(argv, cwd, [(name, value) for name, _, value in (one.partition("=") for one in env)], body[place:])
-
-
-def reply_ended(stop: Stop) -> bytes:
-    """For the program that a limit has ended, as the shell tells of one that was killed."""
-    return _reply(_KILLED, 0, b"", f"{stop.error.message}\n".encode())
-
-
-def _reply(exit_code: int, read_bytes: int, stdout: bytes, stderr: bytes) -> bytes:
-    return b"%d %d %d\n%b%b" % (exit_code, read_bytes, len(stdout), stdout, stderr)

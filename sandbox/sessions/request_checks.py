@@ -18,9 +18,11 @@ from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
 from sandbox.languages import LANGUAGES
 from sandbox.wire import (
+    LANGUAGE_NAMES,
     MAX_CODE_BYTES,
     MAX_ENV_BYTES,
     MAX_INPUTS_BYTES,
+    SESSION_ID,
     Diagnostic,
     ErrorObject,
     Language,
@@ -41,6 +43,22 @@ class CodeRefused(RequestError):
         super().__init__(code, message, hint)
         self.error = ErrorObject(code=code, message=message, hint=hint, span=span)
         self.more = more or []
+
+
+def check_session_id(session_id: object) -> str:
+    if not isinstance(session_id, str) or not SESSION_ID.fullmatch(session_id):
+        raise RequestError("INVALID_SESSION_ID", "a session id is 1 to 64 letters, digits, '_' or '-'")
+    return session_id
+
+
+def parse_language(name: object) -> Language:
+    if isinstance(name, Language):
+        return name
+    language = LANGUAGE_NAMES.get(name) if isinstance(name, str) else None
+    if language is None:
+        known = ", ".join(sorted(set(LANGUAGE_NAMES)))
+        raise RequestError("UNSUPPORTED_FEATURE", f"the language {excerpt(name)} is not known", f"use one of: {known}")
+    return language
 
 
 def check_request(request: RunRequest) -> None:

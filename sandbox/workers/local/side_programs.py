@@ -31,7 +31,8 @@ from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
 from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.images import images
 from sandbox.guests.state import SessionState
-from sandbox.sessions.session import Session, failure
+from sandbox.sessions.results import failure
+from sandbox.sessions.session import Session
 from sandbox.wire import ErrorObject, Language, RunRequest, RunResult, SessionLimits
 from sandbox.workers.interface import Aside, AsideOutcome, FileEntry
 from sandbox.workers.local.file_changes import carry_out, compare, put

@@ -27,7 +27,7 @@ from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.guest import HostCall
 from sandbox.guests.host_inputs import World
 from sandbox.guests.images import IMPORTS, images
-from sandbox.sessions.session import failure, read_output
+from sandbox.sessions.results import failure, read_output
 from sandbox.wasi.wasi import SIGNATURES, GuestExit, Wasi
 from sandbox.wire import ErrorObject, Metrics, RunResult, RunStatus, SessionLimits
 from sandbox.workers.interface import Aside

@@ -21,12 +21,13 @@ from sandbox.engine.limits import MOST
 from sandbox.errors import RequestError
 from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.guests.state import SessionState
-from sandbox.sessions.session import Session, check_session_id
+from sandbox.sessions.request_checks import check_session_id
+from sandbox.sessions.session import Session
 from sandbox.snapshots import diff
 from sandbox.snapshots.diff import Description, Difference
 from sandbox.snapshots.rerun import raise_refusal
 from sandbox.snapshots.snapshot_format import Origin, capability_digests, read_manifest
-from sandbox.wire import RunRequest, RunResult, RunStatus
+from sandbox.wire import RunRequest, RunStatus
 from sandbox.workers.interface import (
     Aside,
     AsideOutcome,
@@ -64,22 +65,17 @@ class _Live:
         self.lock = asyncio.Lock()
         self.known = session.vfs.checkpoint()
         self.digests = Digests()
-        self.memory_bytes: dict[str, int] = {}
         self.cancel: SlotCancel | None = None
 
     @property
     def held_bytes(self) -> int:
         """What its guests and its files take. THREAT[TM-LIM-FILES]: a tenant's quota is on both."""
-        return sum(self.memory_bytes.values()) + self.session.vfs.used_bytes
+        return self.session.guests_bytes + self.session.vfs.used_bytes
 
     def changes(self) -> FileChanges:
         """What happened to /workspace since this was last asked."""
         before, self.known = self.known, self.session.vfs.checkpoint()
         return compare(before, self.known)
-
-    def note_memory(self, request: RunRequest, result: RunResult) -> None:
-        if result.metrics.memory_peak_bytes:
-            self.memory_bytes[request.language.value] = result.metrics.memory_peak_bytes
 
 
 class LocalWorker:
@@ -248,7 +244,6 @@ class LocalWorker:
         def work() -> RunOutcome:
             session, recording = live.session, None
             result = session.run(request, on_output=output.write if output else None, tape=notes, cancel=cancel)
-            live.note_memory(request, result)
             if notes is not None and notes.pending is not None and result.status is RunStatus.WAITING_FOR_APPROVAL:
                 recording = suspend(session, request, notes, result)
             frozen = self._freeze(live, "", None, base) if freeze and recording is None else None

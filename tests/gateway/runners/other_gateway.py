@@ -19,7 +19,8 @@ from gateway.runners.providers.wasm_workspace import Workspace
 from gateway.runners.wire import FileEntry
 from sandbox.engine.limits import Cancel
 from sandbox.guests.state import SessionState
-from sandbox.sessions.session import Session, parse_language
+from sandbox.sessions.request_checks import parse_language
+from sandbox.sessions.session import Session
 from sandbox.wire import RunRequest, RunResult
 
 

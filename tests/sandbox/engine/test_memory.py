@@ -197,7 +197,8 @@ def test_image_and_written_pages_together_are_the_memory(
         if chance.randrange(3):
             dirty.update(pages)
             assert rebuilt(content, memory.size_bytes, pages) == memory.read(0, memory.size_bytes)
-    assert dirty.count() <= memory.size_bytes // PAGE_BYTES
+    own, recent = dirty.count()
+    assert recent <= own <= memory.size_bytes // PAGE_BYTES
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -210,10 +211,41 @@ def test_untouched_guest_has_no_pages_of_its_own(tmp_path: Path, image: tuple[in
     dirty = DirtyPages(memory, reading(descriptor), len(content), finder(method))
     pages: dict[int, bytes] = {}
     dirty.update(pages)
-    assert pages == {} and dirty.count() == 0
+    assert pages == {} and dirty.count() == (0, 0)
     instance.call("put", 5000, content[5000] ^ 1)
     dirty.update(pages)
-    assert list(pages) == [1] and dirty.count() == 1
+    assert list(pages) == [1] and dirty.count()[0] == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_pages_written_since_the_last_look_are_counted_where_the_kernel_tells(
+    tmp_path: Path, image: tuple[int, bytes], method: str
+) -> None:
+    descriptor, content = image
+    instance = wat.start(tmp_path, GROWING)
+    map_image(instance, descriptor, len(content))
+    memory, kernel = GuestMemory(instance), finder(method)
+    dirty = DirtyPages(memory, reading(descriptor), len(content), kernel)
+    memory.write(0, b"x" * 5 * PAGE_BYTES)
+    assert dirty.count() == (5, 5)
+    for forget in (lambda: dirty.update({}), dirty.protect):
+        forget()
+        memory.write(2 * PAGE_BYTES, b"again")
+        assert dirty.count() == (5, 1 if kernel.faults is not None else 5)
+
+
+def test_what_was_put_into_a_memory_is_found_by_an_update_after_it_was_protected(
+    tmp_path: Path, image: tuple[int, bytes]
+) -> None:
+    descriptor, content = image
+    instance = wat.start(tmp_path, GROWING)
+    map_image(instance, descriptor, len(content))
+    memory = GuestMemory(instance)
+    dirty, pages = DirtyPages(memory, reading(descriptor), len(content)), {1: b"p" * PAGE_BYTES}
+    memory.put_pages(pages)
+    dirty.protect()
+    memory.write(7 * PAGE_BYTES, b"new")
+    assert dirty.update(pages) == [7] and rebuilt(content, memory.size_bytes, pages) == memory.read(0, memory.size_bytes)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -10,7 +10,8 @@ import pytest
 
 import hatchway
 from hatchway import RequestError
-from sandbox.sessions.session import Session, check_session_id
+from sandbox.sessions.request_checks import check_session_id
+from sandbox.sessions.session import Session
 from sandbox.wire import Span
 from tests.conftest import NewBox
 from tests.sandbox.outcomes import code_of
