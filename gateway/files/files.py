@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import binascii
 import functools
-from collections.abc import AsyncIterator, Callable, Container, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
@@ -26,7 +26,7 @@ from gateway.pools import run_large
 from gateway.records import NIL_UUID, FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
 from gateway.stores import text_search
 from gateway.stores.changes import Change, ChangeMode, DeleteFile, Encoding, PutFile, detect_encoding, digest_of
-from gateway.stores.file_mutations import not_permitted
+from gateway.stores.file_permissions import READ, find_unreadable, require
 from gateway.stores.store import Store
 from gateway.stores.stored import StoredFile
 from gateway.stores.text_search import Searched
@@ -40,7 +40,6 @@ Matches: TypeAlias = list[GrepMatch]
 Paths: TypeAlias = list[str]
 Permitted: TypeAlias = Callable[[str], bool]
 """Whether the caller may have what is stored at a path."""
-_KINDS: Final = ("directory", "file", "symlink")
 _LINKS_MAX: Final = 40
 _ATTEMPTS: Final = 5
 
@@ -80,8 +79,8 @@ class Files:
         """A file's bytes and its digest, for those who do not want text. A directory has none."""
         key = normalize(path)
         found = None if key == "/" else await self._content(tenant, session_id, key, permitted)
-        if found is not None and not found[0].mode & 0o400:
-            raise not_permitted(found[0].path, found[0].mode)
+        if found is not None:
+            require(found[0].path, found[0].mode, READ)
         return found
 
     async def find_entry(self, tenant: str, session_id: str, path: str) -> StoredFile | None:
@@ -99,6 +98,8 @@ class Files:
     async def list(self, tenant: str, session_id: str, path: str = "/", *, after: str | None = None, limit: int = -1) -> Infos:
         """Direct children, sorted by path; [] if there is no such directory. With `after`, a name, those that come after it."""
         key = normalize(path)
+        if key != "/" and (found := await self._store.content(tenant, session_id, key)) is not None and found[0].is_directory:
+            require(key, found[0].mode, READ)
         start = None if after is None else f"{key.rstrip('/')}/{after}"
         return [show(entry, FileInfo) for entry in await self._store.children(tenant, session_id, key, after=start, limit=limit)]
 
@@ -132,7 +133,7 @@ class Files:
         if key == "/":
             return self._root(session_id)
         at = self._clock_ms()
-        change = PutFile(session_id=session_id, path=key, id=uuid7(at), at=at, kind="directory", keep=True)
+        change = PutFile(session_id=session_id, path=key, id=uuid7(at), at=at, kind="directory", keep=True, protect=True)
         await self._store.write(tenant, [change])
         found = await self._store.file(tenant, session_id, key)
         return show(found, FileInfo) if found is not None else await self.mkdir(tenant, session_id, path)
@@ -185,7 +186,9 @@ class Files:
                 await self._store.write(tenant, [change])
             except PreconditionFailed:
                 continue
-            except (Forbidden, Conflict):
+            except (Forbidden, Conflict) as refused:
+                if refused.code == "FILE_NOT_PERMITTED":
+                    raise
                 return False
             return True
         return False
@@ -206,27 +209,33 @@ class Files:
         permitted: Permitted = permit_all,
     ) -> Searched:
         """Lines of text files in which the pattern is found, sorted by path; with what the bounds left out. A file that is not
-        `permitted` is as if it were not there: it uses up no bound and is not counted as skipped."""
+        `permitted` is as if it were not there: it uses up no bound and is not counted as skipped. One that the session's user
+        cannot read is."""
         tree = await self._store.tree(tenant, session_id)
+        unreadable = find_unreadable(tree)
         wanted = path_pattern or ""
         if wanted.startswith(f"{WORKSPACE}/"):
             wanted = wanted.removeprefix(WORKSPACE)
-        asked = [file for file in tree if wanted in file.path and permitted(file.path)]
-        return await text_search.search(tenant, pattern, asked, functools.partial(self._store.blobs, tenant), regex=regex)
+        asked = [file for file in tree if file.kind == "file" and wanted in file.path and permitted(file.path)]
+        readable = [file for file in asked if file.path not in unreadable]
+        load = functools.partial(self._store.blobs, tenant)
+        found = await text_search.search(tenant, pattern, readable, load, regex=regex)
+        left = len(asked) - len(readable)
+        return msgspec.structs.replace(found, complete=False, skipped=found.skipped + left) if left else found
 
     async def export_tar(
         self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = permit_all
     ) -> AsyncIterator[bytes]:
-        """The tree below a directory, paths relative to it, one member at a time; without what is not `permitted`, and without
-        links that lead out of it."""
+        """The tree below a directory, paths relative to it, one member at a time; without what is not `permitted`, what the
+        session's user cannot read, and links that lead out of it."""
         async for file, content in _members(self._store, tenant, session_id, normalize(path), permitted):
             if content is not None:
                 yield tar.pack(tar.Member(file.path, file.kind, content, file.mode, file.updated_at, file.is_readonly))
         yield tar.END
 
-    async def count_links_out(self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = permit_all) -> int:
-        """How many links `export_tar` leaves out."""
-        found = _members(self._store, tenant, session_id, normalize(path), permitted, kinds=("symlink",))
+    async def count_left_out(self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = permit_all) -> int:
+        """How many links and files `export_tar` leaves out that are permitted."""
+        found = _members(self._store, tenant, session_id, normalize(path), permitted, is_counted=True)
         return sum([content is None async for _, content in found])
 
     async def import_tar(
@@ -348,18 +357,26 @@ class Files:
 
 
 async def _members(
-    store: Store, tenant: str, session_id: str, directory: StorePath, permitted: Permitted, kinds: Container[str] = _KINDS
+    store: Store, tenant: str, session_id: str, directory: StorePath, permitted: Permitted, *, is_counted: bool = False
 ) -> AsyncIterator[tuple[StoredFile, bytes | None]]:
     """What an archive of a directory holds, paths relative to it; what is not permitted is not there. A link is carried so that
-    it leads to the same place after the archive was unpacked; one that leads out of the directory has no content."""
+    it leads to the same place after the archive was unpacked. What is left out has no content: a link that leads out of the
+    directory, and what the session's user cannot read. To be counted, only that and links are needed."""
     base = "" if directory == "/" else directory
-    for file in await store.tree(tenant, session_id):
-        if file.kind not in kinds or not file.path.startswith(base + "/") or not permitted(file.path):
+    tree = await store.tree(tenant, session_id)
+    unreadable = find_unreadable(tree)
+    for file in tree:
+        if not file.path.startswith(base + "/") or not permitted(file.path):
+            continue
+        below = msgspec.structs.replace(file, path=file.path[len(base) :])
+        if file.path in unreadable:
+            yield below, None
+            continue
+        if is_counted and file.kind != "symlink":
             continue
         blobs = {} if file.is_directory else await store.blobs(tenant, [file.digest])
         if file.is_directory or file.digest in blobs:
             content: bytes | None = blobs.get(file.digest, b"")
-            below = msgspec.structs.replace(file, path=file.path[len(base) :])
             if file.kind == "symlink":
                 content = tar.carry_link(below.path, content or b"", base)
             yield below, content

@@ -135,14 +135,14 @@ class GovernedFiles:
             return done
 
     async def export(self, principal: Principal, session_id: str, path: str = "/") -> tuple[AsyncIterator[bytes], int]:
-        """A directory, as tar; and how many links are not in it because they lead out."""
+        """A directory, as tar; and how many entries are not in it: links that lead out, what the session's user cannot read."""
         permitted = await self._may_read(principal, session_id, path, "export")
         found = await self._files.stat(principal.tenant, session_id, path, permitted)
         if found is None:
             raise missing("file", path)
         if not found.is_directory:
             raise Conflict("NOT_A_DIRECTORY", f"not a directory: {path[:200]}", "read a file by itself")
-        skipped = await self._files.count_links_out(principal.tenant, session_id, path, permitted)
+        skipped = await self._files.count_left_out(principal.tenant, session_id, path, permitted)
         return self._files.export_tar(principal.tenant, session_id, path, permitted), skipped
 
     async def take_in(self, principal: Principal, session_id: str, archive: bytes, path: str = "/") -> int:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from gateway.stores.file_mutations import ancestors_of
+from gateway.stores.file_permissions import ancestors_of
 from gateway.stores.store import Store
 from sandbox.workers.interface import FileChanges
 

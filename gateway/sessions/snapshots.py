@@ -43,9 +43,10 @@ from gateway.stores.pages import walk
 from gateway.stores.store import Store
 from gateway.stores.stored import Page
 from gateway.stores.tables import KEPT
-from sandbox.sessions.session import check_session_id
-from sandbox.wire import SessionLimits
-from sandbox.workers.interface import Worker, WorkerLost
+from sandbox.errors import RequestError
+from sandbox.sessions.request_checks import check_session_id
+from sandbox.wire import ErrorObject, SessionLimits
+from sandbox.workers.interface import Facts, Worker, WorkerLost
 
 FORKS_MAX: Final = 100
 INSPECTIONS_MAX: Final = 4
@@ -132,11 +133,25 @@ class Snapshots:
         (sealed,) = await self._store.packs(principal.tenant, snapshot_id)
         return sealed
 
+    async def check(self, principal: Principal, blob: bytes) -> ErrorObject | None:
+        """Why a sealed snapshot could not be restored; None if it could, given the capabilities that it was taken with."""
+        try:
+            await self._verify(principal.tenant, blob)
+        except RequestError as refused:
+            if not refused.error.code.startswith("SNAPSHOT_"):
+                raise
+            return refused.error
+        return None
+
+    async def _verify(self, tenant: str, blob: bytes) -> tuple[bytes, Facts]:
+        """A snapshot that is damaged, or another tenant's, is refused before it is parsed."""
+        async with self._open_inspection(tenant) as worker:
+            pack = await self._seals.open(tenant, blob)
+            return pack, await worker.verify(pack)
+
     async def add(self, principal: Principal, blob: bytes, label: str = "") -> Snapshot:
-        """Import a sealed snapshot. One that is damaged, or another tenant's, is refused before it is parsed."""
-        async with self._open_inspection(principal.tenant) as worker:
-            pack = await self._seals.open(principal.tenant, blob)
-            found = await worker.verify(pack)
+        """Import a sealed snapshot."""
+        pack, found = await self._verify(principal.tenant, blob)
         gate = await self._sessions.tenant_gate(principal)
         gate.require("snapshot.restore", {"bytes": len(pack), "age": max(0, self._clock_ms() - found.created_at)})
         known = await self._store.snapshot(principal.tenant, found.id)

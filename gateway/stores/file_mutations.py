@@ -13,6 +13,7 @@ from typing import Final
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge
 from gateway.ids import uuid7
 from gateway.stores.changes import ABSENT, ChangeMode, DeleteFile, PutFile, digest_of
+from gateway.stores.file_permissions import READ, SEARCH, WRITE, ancestors_of, find_parent, require, require_way
 from gateway.stores.ledger import Ledger
 from gateway.stores.row_operations import LARGE_BYTES, Delete, Get, Present, Put, Scan, Steps
 from gateway.stores.tables import BLOBS, FILES, FileRow
@@ -21,20 +22,13 @@ from sandbox.workers.interface import usual_mode
 BY_DIGEST: Final = FILES.orders[1]
 
 
-def find_parent(path: str) -> str:
-    return path.rpartition("/")[0] or "/"
-
-
-def ancestors_of(path: str) -> list[str]:
-    """From the top down, without the root and the path itself."""
-    return [path[:place] for place in range(1, len(path)) if path[place] == "/"]
-
-
 class Tree:
     def __init__(self, ledger: Ledger, session_id: str) -> None:
         self._ledger = ledger
         self._session_id = session_id
         self._rows: dict[str, FileRow | None] = {}
+        self._modes: dict[str, int] = {}
+        """Of directories with unusual permissions, as they were before this write: an archive brings one with what is in it."""
         self._dirty: set[str] = set()
         self._blobs: dict[str, bytes] = {}
         self._dropped: set[str] = set()
@@ -45,7 +39,20 @@ class Tree:
         if unknown:
             self._rows.update(dict.fromkeys(unknown))
             for row in (yield Get(FILES, (self._ledger.tenant, self._session_id), sorted(unknown))):
-                self._rows[row[2]] = FileRow(*row)
+                self._add(FileRow(*row))
+
+    def _add(self, row: FileRow) -> None:
+        self._rows[row.path] = row
+        if row.kind == "directory" and row.mode is not None:
+            self._modes[row.path] = row.mode
+
+    def _require_way(self, path: str, *, is_entry_changed: bool) -> None:
+        """For the session's user: to a path, and to make or remove an entry there."""
+        if self._modes:
+            require_way(path, self._modes.get)
+        if self._modes and is_entry_changed:
+            parent = next((above for above in reversed(ancestors_of(path)) if self._rows[above] is not None), "/")
+            require(parent, self._modes.get(parent), WRITE)
 
     def put(self, change: PutFile) -> Steps[None]:
         path = change.path
@@ -53,14 +60,16 @@ class Tree:
         yield from self.load([path])
         old = self._rows[path]
         check_expected(None if old is None else old.digest, change.expect, "file", path)
+        if change.protect:
+            self._require_way(path, is_entry_changed=old is None or (not change.keep and old.kind != change.kind))
         if old is not None and change.keep:
             if change.mode is not None and old.kind == change.kind == "directory":
                 self._put_mode(old, change.mode)
             return
         if old is not None and old.readonly and change.protect:
             raise Forbidden("FILE_READ_ONLY", f"file is read-only: {path}")
-        if old is not None and change.protect and not (old.mode is None or old.mode & 0o200):
-            raise not_permitted(path, old.mode)
+        if old is not None and change.protect:
+            require(path, old.mode, WRITE)
         if old is not None and old.kind == "directory" and change.kind != "directory" and (yield from self._list_below(path)):
             raise Conflict("IS_A_DIRECTORY", f"a directory that has entries is there: {path}", "delete it first")
         if len(change.content) > self._ledger.limits.file_bytes:
@@ -78,6 +87,7 @@ class Tree:
         old = self._rows[change.path]
         if old is None:
             raise NotFound("FILE_NOT_FOUND", f"file not found: {change.path}")
+        self._require_way(change.path, is_entry_changed=False)
         if old.readonly:
             raise Forbidden("FILE_READ_ONLY", f"file is read-only: {change.path}")
         self._put_mode(old, change.mode)
@@ -145,6 +155,10 @@ class Tree:
             raise Conflict("DIRECTORY_NOT_EMPTY", f"directory is not empty: {path}", "delete it recursively")
         if change.protect_below and any(row is not None and row.readonly for row in map(self._rows.get, below)):
             raise Forbidden("FILE_READ_ONLY", f"a file below it is read-only: {path}")
+        if change.protect:
+            self._require_way(path, is_entry_changed=True)
+            for folder in {find_parent(entry) for entry in below}:
+                require(folder, self._modes.get(folder), READ | WRITE | SEARCH)
         for entry in [path, *below]:
             yield from self._store(entry, None)
 
@@ -152,7 +166,8 @@ class Tree:
         """Paths of all entries below a directory: "0" is what follows "/"."""
         rows = yield Scan(FILES, (self._ledger.tenant, self._session_id), after=(path + "/",), until=(path + "0",))
         for row in rows:
-            self._rows.setdefault(row[2], FileRow(*row))
+            if row[2] not in self._rows:
+                self._add(FileRow(*row))
         return [entry for entry, row in self._rows.items() if row is not None and entry.startswith(path + "/")]
 
     def flush(self) -> Steps[None]:
@@ -182,13 +197,6 @@ def drop_blobs(tenant: str, digests: Iterable[str]) -> Steps[None]:
         unused = [digest for digest in doubtful if digest not in used]
         if unused:
             yield Delete(BLOBS, (tenant,), unused)
-
-
-def not_permitted(path: str, mode: int) -> Forbidden:
-    """The caller acts as the session's user, whom a file's permissions bind."""
-    return Forbidden(
-        "FILE_NOT_PERMITTED", f"the file's permissions ({mode:o}) do not let this be done: {path}", "change them first"
-    )
 
 
 def _choose_mode(change: PutFile, old: FileRow | None, readonly: bool) -> int | None:

@@ -38,6 +38,7 @@ from gateway.records import (
 )
 from gateway.shielding import run_to_completion
 from gateway.stores.changes import Change, is_deletion, list_contents
+from gateway.stores.file_permissions import ancestors_of, require_way
 from gateway.stores.mutations import apply
 from gateway.stores.pages import find_bytes, find_one, read_lasting_sessions, read_list, read_page
 from gateway.stores.row_operations import Get, Rows, Steps
@@ -187,12 +188,14 @@ class Store(ABC):
         return await self._find(FILES, (tenant, session_id), path)
 
     async def content(self, tenant: str, session_id: str, path: str) -> tuple[StoredFile, bytes] | None:
+        """What is at a path that the session's user can reach."""
         return await self._read_contents(lambda: _content(tenant, session_id, path))
 
     async def children(
         self, tenant: str, session_id: str, path: str, *, after: str | None = None, limit: int = -1
     ) -> list[StoredFile]:
-        """Direct children, sorted by path; with `after`, a path, those that come after it; at most `limit`, if it is not -1."""
+        """Direct children, sorted by path; with `after`, a path, those that come after it; at most `limit`, if it is not -1.
+        Permissions do not matter."""
         start = None if after is None else (after,)
         return await self._read(read_list(FILES, (tenant, session_id, path), FILES.orders[0], after=start, limit=limit))
 
@@ -325,8 +328,10 @@ def _get(table: Table[Any], prefix: Row, values: Sequence[Any]) -> Steps[Rows]:
 
 
 def _content(tenant: str, session_id: str, path: str) -> Steps[tuple[StoredFile, bytes] | None]:
-    file = yield from find_one(FILES, (tenant, session_id), path)
-    if file is None:
+    rows = yield Get(FILES, (tenant, session_id), [path, *ancestors_of(path)])
+    found = {file.path: file for file in map(FILES.decode, rows)}
+    require_way(path, lambda above: found[above].mode if above in found else None)
+    if (file := found.get(path)) is None:
         return None
     if file.is_directory:
         return file, b""

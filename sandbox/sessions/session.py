@@ -38,7 +38,7 @@ from sandbox.sessions.limit_errors import UNDONE, explain_end, say_who_raises, t
 from sandbox.sessions.nested_programs import NestedPrograms
 from sandbox.sessions.outcome import Outcome, read_outcome
 from sandbox.sessions.request_checks import check_request, check_session_id, stdin_bytes
-from sandbox.sessions.results import ENDED_WELL, End, describe_lost, describe, describe_trap, fail, failure, judge
+from sandbox.sessions.results import ENDED_WELL, End, describe, describe_lost, describe_trap, fail, failure, judge
 from sandbox.wasi.wasi import GuestExit
 from sandbox.wire import (
     DEFAULT_LIMITS,

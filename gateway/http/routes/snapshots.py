@@ -15,7 +15,7 @@ from gateway.http.api.pagination import Page, PageQuery, paginate
 from gateway.records import Session, Snapshot
 from gateway.service import Service
 from gateway.sessions.snapshots import Diff
-from sandbox.wire import SessionLimits
+from sandbox.wire import ErrorObject, SessionLimits
 
 CBOR = "application/cbor"
 
@@ -42,6 +42,13 @@ class SnapshotsQuery(PageQuery, frozen=True, kw_only=True):
 
 class LabelQuery(msgspec.Struct, frozen=True, kw_only=True):
     label: Annotated[str, Meta(max_length=LINE_MAX)] = ""
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """`error` says why it cannot be restored here. Whether its capabilities are here, restoring it says."""
+
+    is_restorable: bool
+    error: ErrorObject | None = None
 
 
 class DiffQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +95,7 @@ def operations(service: Service) -> list[Operation]:
         made("POST", path, "Bring a snapshot in", import_snapshot, query=LabelQuery, body=bytes,
              body_types=(CBOR, "application/octet-stream"), upload=True,
              statuses={409: "It is there already, with another label.", 422: "It is damaged, or another tenant's."}),
+        *_checks(service),
         row("GET", snapshot, "Look at a snapshot",
             lambda call: service.snapshots.get(call.principal, call.path["snapshot_id"]), name="get_snapshot", answer=Snapshot),
         row("GET", snapshot + "/content", "Carry a snapshot away: sealed CBOR", export_snapshot, answer=bytes,
@@ -101,4 +109,23 @@ def operations(service: Service) -> list[Operation]:
         row("DELETE", snapshot, "Delete a snapshot",
             lambda call: service.snapshots.delete(call.principal, call.path["snapshot_id"]),
             name="delete_snapshot", finishes=True, statuses={409: "A session was started from it and still needs it."}),
+    ]  # fmt: skip
+
+
+def _checks(service: Service) -> list[Operation]:
+    async def check_snapshot(call: Call) -> Checked:
+        return await check(call, call.body)
+
+    async def check_stored_snapshot(call: Call) -> Checked:
+        return await check(call, await service.snapshots.export(call.principal, call.path["snapshot_id"]))
+
+    async def check(call: Call, blob: bytes) -> Checked:
+        error = await service.snapshots.check(call.principal, blob)
+        return Checked(error is None, error)
+
+    row = partial(Operation, tag="snapshots", answer=Checked)
+    return [
+        row("POST", "/v1/snapshots/check", "Whether a snapshot that was carried away can be restored", check_snapshot, body=bytes,
+            body_types=(CBOR, "application/octet-stream"), upload=True),
+        row("GET", "/v1/snapshots/{snapshot_id}/check", "Whether a snapshot can be restored", check_stored_snapshot),
     ]  # fmt: skip

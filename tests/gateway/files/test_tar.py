@@ -36,7 +36,7 @@ def test_a_link_leads_to_the_same_file_after_export_and_import(link: str, target
     async def scenario(files: Files, store: MemoryStore) -> None:
         await files.write(T1, S1, "/d/f", "found")
         await store.write(T1, [put_file(link, target, kind="symlink")])
-        assert await files.count_links_out(T1, S1) == 0
+        assert await files.count_left_out(T1, S1) == 0
         archive = await exported(files)
         assert not links_of(archive)[link].startswith("/")
         await files.import_tar(T1, S1, archive, "/copy")
@@ -52,7 +52,7 @@ def test_a_link_that_leads_out_is_left_out_and_counted(target: str | bytes) -> N
     async def scenario(files: Files, store: MemoryStore) -> None:
         await files.write(T1, S1, "/d/f", "there")
         await store.write(T1, [put_file("/d/l", target, kind="symlink")])
-        assert await files.count_links_out(T1, S1) == 1
+        assert await files.count_left_out(T1, S1) == 1
         archive = await exported(files)
         assert links_of(archive) == {}
         assert await files.import_tar(T1, S1, archive, "/copy") == 2
@@ -66,7 +66,7 @@ def test_a_link_to_another_folder_is_left_out_of_the_archive_of_its_own() -> Non
         links = {"/d/out": "/workspace/other/f", "/d/up": "../other/f", "/d/in": "/workspace/d/deep/x", "/d/top": "/workspace/d"}
         await store.write(T1, [put_file(path, target, kind="symlink") for path, target in links.items()])
         assert links_of(await exported(files, "/d")) == {"/in": "deep/x", "/top": "."}
-        assert await files.count_links_out(T1, S1, "/d") == 2
+        assert await files.count_left_out(T1, S1, "/d") == 2
 
     with_files(scenario)
 
