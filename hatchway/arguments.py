@@ -1,14 +1,14 @@
-"""What callers of the library hand over, checked before anything is done with it.
+"""What callers of the library and of the clients hand over, checked before anything is done with it.
 
 Rules: an argument of another kind is refused with the contract's INVALID_ARGUMENT and a sentence that names the argument, what it
 must be and what it was; no caller meets a `TypeError` from further in. Each function gives the argument in the one form that the
-rest uses. Does not know: sessions.
+rest uses. Does not know: sessions, gateways.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
 
 import msgspec
 
@@ -16,7 +16,8 @@ from sandbox.capabilities.registry import Capability, Registry
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
 from sandbox.filesystem.inode_table import VfsLimits
-from sandbox.wire import OnLimit, SessionLimits
+from sandbox.sessions.request_checks import parse_language
+from sandbox.wire import Language, OnLimit, RunRequest, SessionLimits
 
 if TYPE_CHECKING:
     from sandbox.encoding.sealing import Keys
@@ -25,10 +26,62 @@ Limits = SessionLimits | Mapping[str, int] | None
 Tools = Mapping[str, Callable[..., Any]] | Registry | None
 Sealed = bytes | bytearray | memoryview
 LABEL_CHARS_MAX: Final = 200
+FORKS_MAX: Final = 100_000
 _BYTES: Final = (bytes, bytearray, memoryview)
 _ON_LIMIT: Final = {wanted.value: wanted for wanted in OnLimit}
 _KIND_NAMES: Final = {str: "text", type(None): "None"}
 T = TypeVar("T")
+
+
+class RunOptions(TypedDict, total=False):
+    """Of a run, besides its code: the same for a sandbox in this process and one of a gateway."""
+
+    language: str | Language | None
+    inputs: Mapping[str, Any] | None
+    stdin: str | bytes
+    timeout_ms: int | None
+    limits: Limits
+    validate_only: bool
+    filename: str | None
+    env: Mapping[str, str] | None
+    return_snapshot: bool
+    on_limit: str | OnLimit
+
+
+def build_request(
+    session_id: str,
+    code: str | bytes,
+    own: SessionLimits,
+    default: Language = Language.PYTHON,
+    *,
+    language: str | Language | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    stdin: str | bytes = "",
+    timeout_ms: int | None = None,
+    limits: Limits = None,
+    validate_only: bool = False,
+    filename: str | None = None,
+    env: Mapping[str, str] | None = None,
+    return_snapshot: bool = False,
+    on_limit: str | OnLimit = OnLimit.UNDO,
+    is_recorded: bool = False,
+) -> RunRequest:
+    """A run with `RunOptions` of a session with the limits `own`, whose programs are written in `default`. What the values may
+    be, `sandbox.sessions.request_checks` says."""
+    return RunRequest(
+        session_id=session_id,
+        language=default if language is None else parse_language(language),
+        code=decode_code(code),
+        inputs=copy_mapping("inputs", inputs),
+        return_snapshot=check_kind("return_snapshot", return_snapshot, bool),
+        validate_only=check_kind("validate_only", validate_only, bool),
+        timeout_ms=timeout_ms,
+        limits=complete_limits(limits, own),
+        stdin=decode_stdin(stdin),
+        filename=filename,
+        env=copy_mapping("env", env),
+        on_limit=parse_on_limit(on_limit, is_recorded=is_recorded),
+    )
 
 
 def refuse_kind(name: str, expected: str, given: object) -> RequestError:
@@ -108,6 +161,14 @@ def parse_on_limit(given: str | OnLimit, *, is_recorded: bool) -> OnLimit:
     if is_recorded and wanted is OnLimit.KEEP:
         raise RequestError("INVALID_ARGUMENT", "a run that is recorded is undone at a limit: on_limit must be 'undo'")
     return wanted
+
+
+def check_count(count: int) -> int:
+    """Of forks."""
+    if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= FORKS_MAX:
+        told = f"the number of forks must be a whole number up to {FORKS_MAX}, not {excerpt(count)}"
+        raise RequestError("INVALID_ARGUMENT", told)
+    return count
 
 
 def check_sealed(name: str, blob: Sealed) -> bytes:

@@ -16,31 +16,30 @@ from hatchway.arguments import (
     Sealed,
     Tools,
     build_registry,
+    build_request,
     check_callable,
+    check_count,
     check_files,
     check_kind,
     check_label,
     check_sealed,
     choose_keys,
     complete_limits,
-    copy_mapping,
-    decode_code,
-    decode_stdin,
-    parse_on_limit,
 )
 from hatchway.values import Values
 from sandbox.capabilities.registry import Registry
 from sandbox.engine.limits import Cancel, check
 from sandbox.engine.wasmtime import NativeError
 from sandbox.errors import RequestError
-from sandbox.excerpts import excerpt
 from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.guests.host_inputs import Source
 from sandbox.guests.images import Progress
 from sandbox.limits import MOST
 from sandbox.sessions.host_files import Files
-from sandbox.sessions.session import OnOutput, Session, failure, parse_language
-from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, OnLimit, RunRequest, RunResult, RunStatus, SessionMeta
+from sandbox.sessions.request_checks import parse_language
+from sandbox.sessions.results import failure
+from sandbox.sessions.session import OnOutput, Session
+from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, OnLimit, RunResult, RunStatus, SessionMeta
 
 if TYPE_CHECKING:
     from sandbox.encoding.sealing import Keys
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from sandbox.snapshots.snapshot_format import Origin
 
 _TENANT = "local"
-FORKS_MAX = 100_000
 _MANY = 16
 """From this many forks on, writing the memory out once costs less than copying its pages for each."""
 
@@ -166,23 +164,24 @@ class Sandbox:
         try:
             check_callable("on_output", on_output)
             check_kind("cancel", cancel, Cancel, type(None))
-            request = RunRequest(
-                session_id=session.id,
-                language=session.language if language is None else parse_language(language),
-                code=decode_code(code),
-                inputs=copy_mapping("inputs", inputs),
-                return_snapshot=bool(return_snapshot),
-                validate_only=bool(validate_only),
+            request = build_request(
+                session.id,
+                code,
+                session.limits,
+                session.language,
+                is_recorded=self.record,
+                language=language,
+                inputs=inputs,
+                stdin=stdin,
                 timeout_ms=timeout_ms,
-                limits=complete_limits(limits, session.limits),
-                stdin=decode_stdin(stdin),
+                limits=limits,
+                validate_only=validate_only,
                 filename=filename,
-                env=copy_mapping("env", env),
-                on_limit=parse_on_limit(on_limit, is_recorded=self.record),
+                env=env,
+                return_snapshot=return_snapshot,
+                on_limit=on_limit,
             )
-            _check_history(self.history)
-            if return_snapshot and self.history is None:
-                raise RequestError("INVALID_ARGUMENT", "return_snapshot needs a history", "open it with Sandbox(history=…)")
+            _check_history(self.history, is_needed=return_snapshot)
         except RequestError as refused:
             if self.record:
                 self.recording = None
@@ -205,9 +204,7 @@ class Sandbox:
         """A sandbox that starts with everything this one has, and is independent of it from then on; or `count` of them."""
         if count is None:
             return self._fork_one(None)
-        if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= FORKS_MAX:
-            told = f"the number of forks must be a whole number up to {FORKS_MAX}, not {excerpt(count)}"
-            raise RequestError("INVALID_ARGUMENT", told)
+        check_count(count)
         state = self._session.freeze()
         if count >= _MANY:
             state = state.solidify()
@@ -247,11 +244,10 @@ class Sandbox:
 
     def save(self, label: str = "") -> str:
         """Keep everything this sandbox has in its history, as a child of what was saved before; the new snapshot's id."""
-        _check_history(self.history)
-        if self.history is None:
-            raise RequestError("INVALID_ARGUMENT", "this sandbox has no history", "open it with Sandbox(history=…)")
+        history = _check_history(self.history, is_needed=True)
+        assert history is not None
         origin = self._describe_origin(label, parent=self.snapshot_id)
-        self.snapshot_id = self.history.save(self._session.freeze(), origin)
+        self.snapshot_id = history.save(self._session.freeze(), origin)
         return self.snapshot_id
 
     @classmethod
@@ -350,8 +346,11 @@ class Sandbox:
         self.close()
 
 
-def _check_history(history: object) -> None:
-    if history is not None:
-        from sandbox.snapshots.history import History
+def _check_history(history: History | None, *, is_needed: bool = False) -> History | None:
+    if history is None:
+        if is_needed:
+            raise RequestError("INVALID_ARGUMENT", "this sandbox has no history", "open it with Sandbox(history=…)")
+        return None
+    from sandbox.snapshots.history import History
 
-        check_kind("history", history, History)
+    return check_kind("history", history, History)

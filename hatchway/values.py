@@ -7,7 +7,9 @@ get copies; snapshots hold none.
 from __future__ import annotations
 
 import time
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from hatchway.arguments import check_kind
 from sandbox.errors import RequestError
@@ -16,7 +18,7 @@ KEY_BYTES_MAX: Final = 255
 RESERVED: Final = "tool_approval/"
 
 
-class KeyInfo(NamedTuple):
+class KeyInfo(msgspec.Struct, frozen=True):
     """Times are in milliseconds since 1970."""
 
     key: str
@@ -31,16 +33,16 @@ class Values:
     def set(self, key: str, value: str) -> None:
         check_kind("value", value, str)
         now = time.time_ns() // 1_000_000
-        _, before = self._entries.get(_check_key(key), (None, None))
+        _, before = self._entries.get(check_key(key), (None, None))
         self._entries[key] = (value, KeyInfo(key, now if before is None else before.created_at, now))
 
     def get(self, key: str) -> str | None:
-        value, _ = self._entries.get(key, (None, None))
+        value, _ = self._entries.get(check_key(key), (None, None))
         return value
 
     def delete(self, key: str) -> bool:
         """Was there one?"""
-        return self._entries.pop(key, None) is not None
+        return self._entries.pop(check_key(key), None) is not None
 
     def list(self) -> list[KeyInfo]:
         """Sorted by key."""
@@ -55,7 +57,7 @@ class Values:
         return f"<Values {', '.join(sorted(self._entries)) or 'without keys'}>"
 
 
-def _check_key(key: str) -> str:
+def check_key(key: str) -> str:
     check_kind("key", key, str)
     if not 1 <= len(key.encode("utf-8", "replace")) <= KEY_BYTES_MAX or "\0" in key:
         raise RequestError("INVALID_ARGUMENT", f"a key has 1 to {KEY_BYTES_MAX} bytes and no NUL")

@@ -7,7 +7,6 @@ Rules: a refusal of the gateway is raised as `RequestError` with the contract's 
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Mapping
@@ -17,82 +16,23 @@ from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
-from hatchway.client import operations, requests, url_paths
+from hatchway.arguments import RunOptions, Sealed, check_callable, check_count, check_kind, check_label, check_sealed
+from hatchway.client import operations, requests
+from hatchway.client.async_files import AsyncRemoteFiles
+from hatchway.client.async_values import AsyncRemoteSecrets, AsyncRemoteValues
 from hatchway.client.operations import request
-from hatchway.client.requests import (
-    ApprovalInfo,
-    Ask,
-    Event,
-    FileInfo,
-    Matches,
-    Names,
-    Page,
-    Refused,
-    RunInfo,
-    SearchInfo,
-    SessionInfo,
-    SnapshotInfo,
-    Unreachable,
-)
+from hatchway.client.requests import ApprovalInfo, Ask, Event, Page, RunInfo, SessionInfo, SnapshotInfo, Unreachable
+from hatchway.client.run_requests import SessionOptions, run_request, session_request
 from hatchway.client.tls import Cert, Verify, build_trust
 from hatchway.client.verb_names import find_operation
-from sandbox.sessions.session import parse_language
-from sandbox.wire import Language, OnLimit, RunResult, SessionLimits
+from sandbox.errors import RequestError
+from sandbox.sessions.results import failure
+from sandbox.wire import Language, RunResult, SessionMeta
 
 OnOutput = Callable[[int, bytes], None]
 """Told 0 for standard output or 1 for standard error, and what was written, as `Sandbox.run` tells it."""
 T = TypeVar("T")
 S = TypeVar("S", bound=AbstractAsyncContextManager[Any])
-
-
-class RunOptions(TypedDict, total=False):
-    """Of a run, besides its code."""
-
-    language: str | Language | None
-    inputs: Mapping[str, Any] | None
-    stdin: str | bytes
-    timeout_ms: int | None
-    limits: SessionLimits | None
-    validate_only: bool
-    filename: str | None
-    env: Mapping[str, str] | None
-    return_snapshot: bool
-    on_limit: str | OnLimit
-
-
-class SessionOptions(TypedDict, total=False):
-    """Of a new session."""
-
-    id: str | None
-    title: str | None
-    language: str | Language | None
-    limits: SessionLimits | None
-    template: str | None
-    durable: bool
-    facts: Mapping[str, Any] | None
-
-
-def run_request(session_id: str | None, code: str, options: RunOptions, *, is_streamed: bool = False) -> Ask:
-    """A run in a session, or in one of its own that is gone afterwards."""
-    name, where = ("run_once", {}) if session_id is None else ("run_in_session", {"session_id": session_id})
-    arguments = {**where, "code": code, "mode": "stream" if is_streamed else None, **_spell_language(options)}
-    if isinstance(stdin := arguments.get("stdin"), bytes):
-        arguments |= spell_stdin(stdin)
-    return request(name, kind=RunInfo, once=True, **arguments)
-
-
-def spell_stdin(stdin: bytes) -> dict[str, str]:
-    """An input as a request carries it: as text, or in base64."""
-    try:
-        return {"stdin": stdin.decode(), "stdin_base64": ""}
-    except UnicodeDecodeError:
-        return {"stdin": "", "stdin_base64": base64.b64encode(stdin).decode()}
-
-
-def _spell_language(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The options, with the language as the wire has it."""
-    language = options.get("language")
-    return options if language is None else {**options, "language": parse_language(language).value}
 
 
 class Connection(TypedDict, total=False):
@@ -233,7 +173,7 @@ class AsyncClient:
 
     def sandbox(self, **options: Unpack[SessionOptions]) -> Coming[AsyncRemoteSandbox]:
         """A new session: `await` it, or `async with client.sandbox() as box`."""
-        return self._open(request("create_session", kind=SessionInfo, **_spell_language(options)))
+        return self._open(session_request(**options))
 
     def session(self, session_id: str) -> Coming[AsyncRemoteSandbox]:
         """A session that is there already."""
@@ -251,9 +191,13 @@ class AsyncClient:
     def __repr__(self: Any) -> str:
         return f"<{type(self).__name__} {self.url}>"
 
-    async def run(self, code: str, **options: Unpack[RunOptions]) -> RunResult:
+    async def run(self, code: str | bytes, **options: Unpack[RunOptions]) -> RunResult:
         """Run a program in a session of its own that is gone afterwards."""
-        return requests.get_result(await self.ask(run_request(None, code, options)))
+        try:
+            ask = run_request(None, code, options)
+        except RequestError as refused:
+            return failure(refused.error)
+        return requests.get_result(await self.ask(ask))
 
     def runs(self, session_id: str | None = None) -> AsyncIterator[RunInfo]:
         return self._list(RunInfo, "list_runs", session_id=session_id)
@@ -275,11 +219,20 @@ class AsyncClient:
         """approve, approve_always, reject, reject_always or cancel."""
         return await self._get(ApprovalInfo, "decide_approval", approval_id=approval_id, decision=decision, reason=reason)
 
-    def restore(self, snapshot: str | bytes, session_id: str | None = None) -> Coming[AsyncRemoteSandbox]:
+    async def can_restore(self, snapshot: str | Sealed) -> bool:
+        """Would `restore` take this snapshot, given the capabilities that it was taken with?"""
+        if isinstance(snapshot, str):
+            ask = request("check_stored_snapshot", kind=dict[str, Any], snapshot_id=snapshot)
+        else:
+            ask = request("check_snapshot", kind=dict[str, Any], file=check_sealed("a snapshot", snapshot))
+        return bool((await self.ask(ask))["is_restorable"])
+
+    def restore(self, snapshot: str | Sealed, session_id: str | None = None) -> Coming[AsyncRemoteSandbox]:
         """A session from a snapshot of the gateway, by id, or from one that was carried away."""
+        sealed = snapshot if isinstance(snapshot, str) else check_sealed("a snapshot", snapshot)
 
         async def restore_session() -> AsyncRemoteSandbox:
-            name = snapshot if isinstance(snapshot, str) else (await self._get(SnapshotInfo, "import_snapshot", file=snapshot)).id
+            name = sealed if isinstance(sealed, str) else (await self._get(SnapshotInfo, "import_snapshot", file=sealed)).id
             return AsyncRemoteSandbox(
                 self, await self._get(SessionInfo, "restore_snapshot", snapshot_id=name, session_id=session_id)
             )
@@ -327,73 +280,6 @@ class AsyncClient:
         await self.close()
 
 
-class AsyncRemoteFiles:
-    """A session's files. The second half are the names that `AsyncSandbox.files` has."""
-
-    def __init__(self, client: AsyncClient, session_id: str) -> None:
-        self._client = client
-        self._session_id = session_id
-
-    async def _get(self, kind: type[T], operation_name: str, /, **arguments: Any) -> T:
-        return await self._client._get(kind, operation_name, session_id=self._session_id, **arguments)
-
-    async def read(self, path: str) -> bytes:
-        return await self._get(bytes, "get_file", path=path)
-
-    async def write(self, path: str, data: bytes | str) -> FileInfo:
-        content = data.encode() if isinstance(data, str) else data
-        return await self._get(FileInfo, "put_file", path=path, file=content)
-
-    async def list(self, path: str = "/") -> list[FileInfo]:
-        asked = {"path": url_paths.path(path), "limit": operations.PAGE_MAX}
-        return [file async for file in self._client._list(FileInfo, "list_files", session_id=self._session_id, **asked)]
-
-    async def delete(self, path: str, *, recursive: bool = False) -> None:
-        await self._get(bytes, "delete_file", path=path, recursive=recursive or None)
-
-    async def grep(self, text: str, path: str | None = None) -> Matches:
-        """Lines that hold a text, and whether all files were looked at. `path` is a part of the paths to look at."""
-        found = await self._get(SearchInfo, "search_files", pattern=text, path=path, regex=False)
-        matches = Matches(found.matches)
-        matches.complete, matches.skipped = found.complete, found.skipped
-        return matches
-
-    async def search(self, pattern: str, path: str | None = None) -> SearchInfo:
-        """Lines that match a regular expression (RE2), and whether all files were looked at."""
-        return await self._get(SearchInfo, "search_files", pattern=pattern, path=path)
-
-    async def stat(self, path: str) -> FileInfo:
-        """What is at a path."""
-        return await self._get(FileInfo, "stat_file", path=url_paths.path(path))
-
-    async def chmod(self, path: str, mode: int) -> None:
-        """Other permissions for a file or directory."""
-        await self._get(FileInfo, "chmod_file", path=url_paths.path(path), mode=mode)
-
-    read_file = read
-
-    async def write_file(self, path: str, data: bytes) -> None:
-        await self.write(path, data)
-
-    async def list_dir(self, path: str = "") -> Names:
-        return [file.name for file in await self.list(path or "/")]
-
-    async def mkdir(self, path: str) -> None:
-        await self._get(FileInfo, "make_directory", path=url_paths.path(path))
-
-    async def remove(self, path: str, recursive: bool = False) -> None:
-        await self.delete(path, recursive=recursive)
-
-    async def exists(self, path: str) -> bool:
-        try:
-            await self.stat(path)
-        except Refused as refused:
-            if refused.error.code == "FILE_NOT_FOUND":
-                return False
-            raise
-        return True
-
-
 class AsyncRemoteSandbox:
     """A session of a gateway, with the verbs of `AsyncSandbox`. Leaving its `async with` block deletes it."""
 
@@ -404,8 +290,10 @@ class AsyncRemoteSandbox:
         self._client = client
         self.info = info
         self.files = AsyncRemoteFiles(client, info.id)
+        self.values = AsyncRemoteValues(client, info.id)
+        self.secrets = AsyncRemoteSecrets(client, info.id)
 
-    def __repr__(self: Any) -> str:
+    def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r} {self.language.value}>"
 
     @property
@@ -417,20 +305,33 @@ class AsyncRemoteSandbox:
         """What programs are written in here, unless a run says otherwise."""
         return Language(self.info.language)
 
-    async def run(self, code: str, *, on_output: OnOutput | None = None, **options: Unpack[RunOptions]) -> RunResult:
+    @property
+    def meta(self) -> Coroutine[Any, Any, SessionMeta]:
+        """`await` it: what the gateway knows of the session now."""
+        return self._client._get(SessionMeta, "get_session", session_id=self.id)
+
+    async def run(self, code: str | bytes, *, on_output: OnOutput | None = None, **options: Unpack[RunOptions]) -> RunResult:
         """Run a program. `on_output` is told what it prints while it runs."""
+        try:
+            check_callable("on_output", on_output)
+            ask = run_request(self.id, code, options, own=self.info.limits, is_streamed=on_output is not None)
+        except RequestError as refused:
+            return failure(refused.error)
         if on_output is None:
-            self.last_run = await self._client.ask(run_request(self.id, code, options))
+            self.last_run = await self._client.ask(ask)
         else:
-            async for event in self.stream(code, **options):
+            async for event in self._watch(ask):
                 if event.kind in requests.STREAMS:
                     on_output(requests.STREAMS.index(event.kind), event.data.encode())
         assert self.last_run is not None
         return requests.get_result(self.last_run)
 
-    async def stream(self, code: str, **options: Unpack[RunOptions]) -> AsyncIterator[Event]:
+    def stream(self, code: str | bytes, **options: Unpack[RunOptions]) -> AsyncIterator[Event]:
         """Run a program and see what happens as it happens. The last event is `result` or `waiting`; others raise."""
-        async for event in self._client.watch(run_request(self.id, code, options, is_streamed=True)):
+        return self._watch(run_request(self.id, code, options, own=self.info.limits, is_streamed=True))
+
+    async def _watch(self, ask: Ask) -> AsyncIterator[Event]:
+        async for event in self._client.watch(ask):
             if event.kind == "error":
                 raise requests.read_failure(event.data)
             if requests.is_last(event):
@@ -453,9 +354,12 @@ class AsyncRemoteSandbox:
     def fork(self, count: int) -> Coroutine[Any, Any, list[AsyncRemoteSandbox]]: ...
     def fork(self, count: int | None = None) -> Coroutine[Any, Any, Any]:
         """Independent sessions that start with everything this one has: one, or `count` of them."""
+        wanted = 1 if count is None else check_count(count)
 
         async def make_forks() -> list[AsyncRemoteSandbox]:
-            made = await self._client._get(list[SessionInfo], "fork_session", session_id=self.id, count=count or 1)
+            if wanted == 0:
+                return []
+            made = await self._client._get(list[SessionInfo], "fork_session", session_id=self.id, count=wanted)
             return [AsyncRemoteSandbox(self._client, info) for info in made]
 
         async def make_one() -> AsyncRemoteSandbox:
@@ -465,6 +369,8 @@ class AsyncRemoteSandbox:
 
     async def save(self, label: str = "", *, template: bool = False) -> SnapshotInfo:
         """Keep the session as it is in the gateway."""
+        check_label(label)
+        check_kind("template", template, bool)
         return await self._client._get(SnapshotInfo, "take_snapshot", session_id=self.id, label=label, template=template)
 
     async def snapshot(self, label: str = "") -> bytes:

@@ -52,6 +52,11 @@ def make_iterator(method: Callable[Concatenate[Any, P], AsyncIterator[T]]) -> Ca
     return iterate
 
 
+def show_core(self: Any) -> str:
+    """The `repr` of a class that holds the asyncio object as `_core`."""
+    return repr(self._core).replace("<Async", "<", 1)
+
+
 class BlockingHttp:
     """httpx's blocking client behind the names of its asyncio client."""
 

@@ -15,10 +15,14 @@ from __future__ import annotations
 
 from typing import Any, Self, Unpack, overload
 
-from hatchway.client.async_client import AsyncClient, AsyncRemoteFiles, AsyncRemoteSandbox, Connection, SessionOptions
-from hatchway.client.blocking import BlockingHttp, finish, make_blocking, make_iterator, sleep
+from hatchway.arguments import Sealed
+from hatchway.client.async_client import AsyncClient, AsyncRemoteSandbox, Connection
+from hatchway.client.async_files import AsyncRemoteFiles
+from hatchway.client.async_values import AsyncRemoteSecrets, AsyncRemoteValues
+from hatchway.client.blocking import BlockingHttp, finish, make_blocking, make_iterator, show_core, sleep
 from hatchway.client.requests import RunInfo
-from sandbox.wire import Language
+from hatchway.client.run_requests import SessionOptions
+from sandbox.wire import Language, SessionMeta
 
 
 class _Core(AsyncClient):
@@ -45,6 +49,7 @@ class Client:
     snapshots = make_iterator(AsyncClient.snapshots)
     approvals = make_iterator(AsyncClient.approvals)
     decide = make_blocking(AsyncClient.decide)
+    can_restore = make_blocking(AsyncClient.can_restore)
     do = make_blocking(AsyncClient.do)
     pages = make_iterator(AsyncClient.pages)
     close = make_blocking(AsyncClient.close)
@@ -57,7 +62,7 @@ class Client:
         """A session that is there already."""
         return RemoteSandbox(finish(self._core.session(session_id)))
 
-    def restore(self, snapshot: str | bytes, session_id: str | None = None) -> RemoteSandbox:
+    def restore(self, snapshot: str | Sealed, session_id: str | None = None) -> RemoteSandbox:
         """A session from a snapshot of the gateway, by id, or from one that was carried away."""
         return RemoteSandbox(finish(self._core.restore(snapshot, session_id)))
 
@@ -74,6 +79,7 @@ class RemoteFiles:
     def __init__(self, core: AsyncRemoteFiles) -> None:
         self._core = core
 
+    __repr__ = show_core
     read = make_blocking(AsyncRemoteFiles.read)
     write = make_blocking(AsyncRemoteFiles.write)
     list = make_blocking(AsyncRemoteFiles.list)
@@ -90,6 +96,24 @@ class RemoteFiles:
     exists = make_blocking(AsyncRemoteFiles.exists)
 
 
+class RemoteValues:
+    def __init__(self, core: AsyncRemoteValues) -> None:
+        self._core = core
+
+    __repr__ = show_core
+    set = make_blocking(AsyncRemoteValues.set)
+    get = make_blocking(AsyncRemoteValues.get)
+    delete = make_blocking(AsyncRemoteValues.delete)
+    list = make_blocking(AsyncRemoteValues.list)
+
+
+class RemoteSecrets(RemoteValues):
+    set = make_blocking(AsyncRemoteSecrets.set)
+    get = make_blocking(AsyncRemoteSecrets.get)
+    delete = make_blocking(AsyncRemoteSecrets.delete)
+    list = make_blocking(AsyncRemoteSecrets.list)
+
+
 class RemoteSandbox:
     """A session of a gateway, with the verbs of `Sandbox`. Leaving its `with` block deletes it."""
 
@@ -97,8 +121,9 @@ class RemoteSandbox:
         self._core = core
         self.info = core.info
         self.files = RemoteFiles(core.files)
+        self.values, self.secrets = RemoteValues(core.values), RemoteSecrets(core.secrets)
 
-    __repr__ = AsyncRemoteSandbox.__repr__
+    __repr__ = show_core
 
     @property
     def id(self) -> str:
@@ -108,6 +133,11 @@ class RemoteSandbox:
     def language(self) -> Language:
         """What programs are written in here, unless a run says otherwise."""
         return self._core.language
+
+    @property
+    def meta(self) -> SessionMeta:
+        """What the gateway knows of the session now."""
+        return finish(self._core.meta)
 
     @property
     def last_run(self) -> RunInfo | None:

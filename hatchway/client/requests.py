@@ -18,7 +18,7 @@ import msgspec
 
 from hatchway.client import url_paths
 from sandbox.errors import RequestError, SandboxError
-from sandbox.wire import ErrorObject, RunResult
+from sandbox.wire import DEFAULT_LIMITS, ErrorObject, RunResult, SessionLimits
 
 RETRIED: Final = frozenset((429, 502, 503, 504))
 NOT_BEGUN: Final = frozenset(("BUSY", "NOT_READY", "RATE_EXCEEDED", "STOPPING"))
@@ -106,6 +106,7 @@ class SessionInfo(msgspec.Struct, frozen=True):
     durable: bool = False
     waiting_run: str | None = None
     snapshot_version: int = 0
+    limits: SessionLimits = DEFAULT_LIMITS
 
 
 class SnapshotInfo(msgspec.Struct, frozen=True):
@@ -143,13 +144,6 @@ class MatchInfo(msgspec.Struct, frozen=True):
     path: str
     line_number: int
     line: str
-
-
-class Matches(list[MatchInfo]):
-    """`complete` is False if a bound was met; `skipped` counts files that were not looked at."""
-
-    complete: bool = True
-    skipped: int = 0
 
 
 Names: TypeAlias = list[str]

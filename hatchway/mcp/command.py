@@ -24,7 +24,8 @@ from hatchway.client import tls
 if TYPE_CHECKING:
     from mcp.server import MCPServer
 
-    from hatchway.client.async_client import AsyncClient, RunOptions
+    from hatchway.arguments import RunOptions
+    from hatchway.client.async_client import AsyncClient
     from hatchway.client.operations import Field
     from hatchway.client.requests import RunInfo
 
@@ -130,7 +131,7 @@ class _Tools:
         gone afterwards. The value of the last expression is the result; what it printed is stdout; figures come as
         images, which displays counts. If the status is
         waiting_for_approval, a person must decide one of the approvals named; get_run shows what came of it."""
-        from hatchway.client.async_client import run_request
+        from hatchway.client.run_requests import run_request
 
         asked: RunOptions = {"language": language, "timeout_ms": timeout_ms}
         return await self._show(await self._client.ask(run_request(session_id, code, asked)))

@@ -17,18 +17,18 @@ from typing import Any
 
 import msgspec
 
-from hatchway.arguments import decode_code
+from hatchway.arguments import RunOptions
 from hatchway.cli.host_files import read_bytes, write_bytes
 from hatchway.cli.program import parse_inputs, read_program, read_stdin
 from hatchway.cli.run import choose_exit_status, show_result
 from hatchway.cli.terminal import printable, show_table, write_output
 from hatchway.client import requests, url_paths
-from hatchway.client.async_client import RunOptions, run_request
 from hatchway.client.client import Client
 from hatchway.client.operations import request
-from hatchway.client.requests import ApprovalInfo, Ask, Matches, Refused, RunInfo, Unreachable
+from hatchway.client.requests import ApprovalInfo, Ask, Refused, RunInfo, Unreachable
+from hatchway.client.run_requests import run_request
 from sandbox.errors import RequestError, SandboxError
-from sandbox.wire import RunResult
+from sandbox.wire import Matches, RunResult
 
 _UNKNOWN = "\ufffd"
 
@@ -41,7 +41,6 @@ def _show(options: argparse.Namespace, items: Iterable[Any], line: Callable[[Any
 
 def run_run(client: Client, options: argparse.Namespace) -> int:
     program = read_program(options)
-    code = decode_code(program.code)
     asked: RunOptions = {
         "language": program.language if program.filename else options.language,
         "filename": program.filename,
@@ -51,7 +50,7 @@ def run_run(client: Client, options: argparse.Namespace) -> int:
         "on_limit": options.on_limit,
     }
     watched = WatchedRun(client, is_alone=options.session is None, is_shown=not options.json)
-    return _show_run(client, options, watched.run(run_request(options.session, code, asked, is_streamed=True)), watched)
+    return _show_run(client, options, watched.run(run_request(options.session, program.code, asked, is_streamed=True)), watched)
 
 
 class WatchedRun:

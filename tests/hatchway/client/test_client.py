@@ -113,14 +113,17 @@ def test_many_forks_are_made_at_once(client: Client) -> None:
         assert [child.run(f"x + {n}").result for n, child in enumerate(children)] == [1, 2, 3]
 
 
-def test_a_programs_failure_is_a_result_and_a_refusal_an_error(client: Client) -> None:
+def test_a_programs_failure_and_its_wrong_arguments_are_results_and_a_refusal_an_error(client: Client) -> None:
     done = client.run("1 / 0")
     assert done.error is not None and done.error.message == "ZeroDivisionError: division by zero"
-    with pytest.raises(RequestError, match="timeout_ms"):
-        client.run("1", timeout_ms=-1)
-    with pytest.raises(Refused) as refused:
-        client.run("1", stdin=7)
-    assert refused.value.status == 400
+    for wrong in ({"timeout_ms": -1}, {"stdin": 7}):
+        refused = client.run("1", **wrong)  # type: ignore[arg-type]
+        assert refused.status == "validation_error" and refused.error is not None and next(iter(wrong)) in refused.error.message
+    box = client.sandbox()
+    box.close()
+    with pytest.raises(Refused) as gone:
+        box.run("1")
+    assert gone.value.status == 404
 
 
 def test_a_gateway_that_is_not_there_is_unreachable() -> None:

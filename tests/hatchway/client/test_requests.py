@@ -15,8 +15,11 @@ import pytest
 
 from hatchway import AsyncClient, AsyncSandbox, Client, Sandbox
 from hatchway.client import requests
-from hatchway.client.async_client import AsyncRemoteFiles, AsyncRemoteSandbox
-from hatchway.client.client import RemoteFiles, RemoteSandbox
+from hatchway.client.async_client import AsyncRemoteSandbox
+from hatchway.client.async_files import AsyncRemoteFiles
+from hatchway.client.async_values import AsyncRemoteSecrets, AsyncRemoteValues
+from hatchway.client.client import RemoteFiles, RemoteSandbox, RemoteSecrets, RemoteValues
+from hatchway.values import Values
 from sandbox.errors import RequestError
 
 RUN = {"id": "r1", "session_id": "s", "state": "finished", "result": None}
@@ -169,14 +172,20 @@ def verbs(kind: type) -> set[str]:
     return {name for name, _ in inspect.getmembers(kind) if not name.startswith("_")}
 
 
-LOCAL_ONLY = {"can_restore", "history", "meta", "record", "recording", "registry", "restore", "resume", "secrets", "snapshot_id",
-              "values"}  # fmt: skip
-"""A gateway restores and resumes itself; its tools are its operator's, and what it knows of a session is a record of its own."""
+LOCAL_ONLY = {"can_restore", "history", "record", "recording", "registry", "restore", "resume", "snapshot_id"}
+"""A gateway restores and resumes itself, and its tools are its operator's; `Client` has `restore` and `can_restore`."""
+
+
+PARTS = {"files", "secrets", "values"}
+"""Which each session has as objects of its own."""
 
 
 def test_remote_sandboxes_have_the_verbs_of_local_ones_and_both_clients_the_same() -> None:
-    assert verbs(Sandbox) - LOCAL_ONLY - {"files"} <= verbs(RemoteSandbox)
-    assert verbs(AsyncSandbox) - LOCAL_ONLY - {"files"} <= verbs(AsyncRemoteSandbox)
+    assert verbs(Sandbox) - LOCAL_ONLY - PARTS <= verbs(RemoteSandbox)
+    assert verbs(AsyncSandbox) - LOCAL_ONLY - PARTS <= verbs(AsyncRemoteSandbox)
     assert verbs(Client) == verbs(AsyncClient)
     assert verbs(RemoteSandbox) == verbs(AsyncRemoteSandbox)
     assert verbs(RemoteFiles) == verbs(AsyncRemoteFiles)
+    assert verbs(RemoteValues) == verbs(RemoteSecrets) == verbs(AsyncRemoteValues) == verbs(AsyncRemoteSecrets)
+    assert verbs(Values) - {"copy"} == verbs(RemoteValues)
+    assert {"restore", "can_restore"} <= verbs(Client)

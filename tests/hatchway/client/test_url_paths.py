@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hatchway import AsyncClient, Client
-from hatchway.client.async_client import AsyncRemoteFiles
+from hatchway.client.async_files import AsyncRemoteFiles
 from hatchway.client.operations import api_operations, request
 from hatchway.client.requests import Ask, Refused
 from sandbox.errors import RequestError
