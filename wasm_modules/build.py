@@ -74,11 +74,13 @@ def run(command: list[str]) -> None:
 
 
 def fetch_sources(package: Package) -> Path:
-    """The folder with the sources of a pinned package."""
+    """The folder with the sources of a pinned package, whose licence goes with what is built of them."""
     folder = WORK / package.file.removesuffix(".tar.gz")
     if not folder.is_dir():
         with tarfile.open(fetch(package, WORK)) as packed:
             packed.extractall(WORK, filter="data")
+    (BUILT / "licenses").mkdir(parents=True, exist_ok=True)
+    (BUILT / "licenses" / f"{package.requirement.partition('==')[0]}.txt").write_bytes((folder / "LICENSE").read_bytes())
     return folder
 
 

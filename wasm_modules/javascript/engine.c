@@ -42,6 +42,11 @@ static int release_global(JSContext *ctx, JSAtom name, bool permanent)
     return JS_DeleteProperty(ctx, ctx->global_obj, name, 0) < 0 ? -1 : 0;
 }
 
+JSValue engine_declarations(JSContext *ctx)
+{
+    return JS_DupValue(ctx, ctx->global_var_obj);
+}
+
 int engine_release_name(JSContext *ctx, JSAtom name)
 {
     if (JS_DeleteProperty(ctx, ctx->global_var_obj, name, 0) < 0)

@@ -26,6 +26,9 @@ bool engine_ends_in_expression(JSValueConst script);
  * initialised); JS_UNINITIALIZED when there is none. */
 JSValue engine_take_lexical(JSContext *ctx, JSAtom name);
 
+/* The object whose properties are the names that programs declared at their top level with let, const and class. */
+JSValue engine_declarations(JSContext *ctx);
+
 /* Removes whatever a program declared or imported as `name`, so that the name can be given a new meaning.
  * Returns 0, or -1 with an exception. */
 int engine_release_name(JSContext *ctx, JSAtom name);

@@ -199,8 +199,8 @@ static void put_field(struct buffer *b, const char *prefix, const char *text)
 /* The hint for an error: its own `hint` property when the prelude branded it, or what the prelude can suggest. */
 static void put_hint(JSContext *ctx, JSValueConst exception, const char *code, struct buffer *error)
 {
-    JSValue args[2] = {exception, JS_NewString(ctx, code)};
-    JSValue hint = realm_hook("hintFor", 2, args);
+    JSValue args[3] = {exception, JS_NewString(ctx, code), engine_declarations(ctx)};
+    JSValue hint = realm_hook("hintFor", 3, args);
     const char *text = JS_IsString(hint) ? JS_ToCString(ctx, hint) : NULL;
     if (JS_IsException(hint))
         JS_FreeValue(ctx, JS_GetException(ctx));
@@ -209,6 +209,7 @@ static void put_hint(JSContext *ctx, JSValueConst exception, const char *code, s
     JS_FreeCString(ctx, text);
     JS_FreeValue(ctx, hint);
     JS_FreeValue(ctx, args[1]);
+    JS_FreeValue(ctx, args[2]);
 }
 
 static void put_span(struct position at, struct buffer *error)

@@ -91,9 +91,22 @@ def call_form(value, name):
         return None
 
 
+def shorten(value):
+    """The beginning of a long list, or of one of long lists: as many items as there can be in the text that is shown of it."""
+    if type(value) not in (list, tuple) or not value:
+        return value
+    room, items = TEXT_MAX, []
+    for item in value[:TEXT_MAX]:
+        items.append(item[:room] if type(item) in (list, tuple) else item)
+        room -= len(item) if type(item) in (list, tuple) else 1
+        if room <= 0:
+            break
+    return type(value)(items)
+
+
 def plain_text(value):
     try:
-        return repr(value)
+        return repr(shorten(value))
     except Exception as error:
         return f"<{type(value).__name__}: {type(error).__name__} in its repr>"
 

@@ -100,14 +100,27 @@ def plain_number(value):
 encode_strictly = encoder(plain_number)
 
 
+def count_items(value):
+    """Those of a list or dict; of one of lists, theirs. Quick, and no more than a lower bound."""
+    if not isinstance(value, (list, tuple, dict)):
+        return 0
+    if len(value) > 1000 and type(value) is list and type(value[0]) in (list, tuple):
+        return sum([len(item) for item in value if type(item) in (list, tuple)])
+    return len(value)
+
+
 def encode_result(value):
     kind = type(value)
     if value is None:
         return b'D{"result":null}'
     if kind is int and -SMALL < value < SMALL:
         return f'D{{"result":{value}}}'.encode()
+    if (items := count_items(value)) > RESULT_BYTES // 2:  # each takes two bytes at least
+        raise TooLarge(f"it has {items:,} items, and a result may have {RESULT_BYTES:,} bytes of JSON")
     try:
         encoded = b"D" + encode_strictly({"result": value}).encode()
+    except MemoryError:
+        raise TooLarge(f"there is no memory to write it as JSON; a result may have {RESULT_BYTES:,} bytes") from None
     except UnicodeEncodeError:
         raise NotSerializable("its text is no valid Unicode") from None
     except RecursionError:

@@ -36,7 +36,8 @@
     return best;
   };
 
-  hooks.hintFor = (error, code) => {
+  // What to do about an error; `declared` has the names that programs declared with let, const and class.
+  hooks.hintFor = (error, code, declared) => {
     const own = typeof error === "object" && error !== null ? branded.get(error)?.hint : undefined;
     if (own) return own;
     if (code === "NAME_ERROR") {
@@ -46,7 +47,7 @@
       if (tools.includes(name) || tools.includes(hooks.snakeCase(name))) return `did you mean tools.${name}?`;
       const near = hooks.nearest(
         name,
-        Object.getOwnPropertyNames(globalThis).filter((one) => one !== "undefined"),
+        [...Object.getOwnPropertyNames(declared), ...Object.getOwnPropertyNames(globalThis)].filter((one) => one !== "undefined"),
       );
       return near ? `did you mean ${near}?` : undefined;
     }

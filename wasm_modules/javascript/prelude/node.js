@@ -11,7 +11,9 @@
     isTTY: false,
     columns: 80,
     write: (data, encoding, done) => {
-      native.print(fd, typeof data === "string" ? data : native.decode(hooks.viewBytes(data), false));
+      if (typeof data !== "string") hooks.fs.writeSync(fd, hooks.viewBytes(data));
+      else if (typeof encoding === "string" && !/^utf-?8$/i.test(encoding)) hooks.fs.writeSync(fd, Buffer.from(data, encoding));
+      else native.print(fd, data);
       const callback = typeof encoding === "function" ? encoding : done;
       if (callback) queueMicrotask(callback);
       return true;

@@ -2,17 +2,23 @@
 // events come later only because programs attach their listeners first.
 (function (native, hooks) {
   const EventEmitter = hooks.builtins.events;
-  let taken = { turn: -1, text: "" };
+  let taken = { turn: -1, bytes: undefined, text: undefined };
 
-  // What is left of this turn's standard input, as text.
-  const remaining = () => {
-    if (taken.turn !== native.turn()) taken = { turn: native.turn(), text: native.decode(native.read(0), false) };
-    return taken.text;
+  // What is left of this turn's standard input: bytes, which are text as soon as a line was read.
+  const load = () => {
+    if (taken.turn !== native.turn()) taken = { turn: native.turn(), bytes: native.read(0), text: undefined };
   };
-  const takeAll = () => {
-    const text = remaining();
+  const remaining = () => {
+    load();
+    return (taken.text ??= native.decode(taken.bytes, false));
+  };
+  // All that is left, as Node gives it: a Buffer, or text in the encoding that was set; null if nothing is left.
+  const takeAll = (encoding) => {
+    load();
+    const bytes = taken.text === undefined ? Buffer.from(taken.bytes) : Buffer.from(taken.text);
     taken.text = "";
-    return text;
+    if (!bytes.length) return null;
+    return encoding === undefined ? bytes : bytes.toString(encoding);
   };
   // The next line without its end, or null.
   const takeLine = () => {
@@ -28,11 +34,21 @@
     fd = 0;
     isTTY = false;
     #started = false;
-    read() {
-      return takeAll() || null;
+    #encoding = { turn: -1, name: undefined };
+    get readableEncoding() {
+      return this.#encoding.turn === native.turn() ? this.#encoding.name : undefined;
     }
-    setEncoding() {
+    read() {
+      return takeAll(this.readableEncoding);
+    }
+    setEncoding(name) {
+      this.#encoding = { turn: native.turn(), name: name ?? "utf8" };
       return this;
+    }
+    pipe(target) {
+      this.on("data", (data) => target.write(data));
+      this.on("end", () => target.end());
+      return target;
     }
     resume() {
       return this;
@@ -50,8 +66,8 @@
         setImmediate(() => {
           this.#started = false;
           if (this.listenerCount("readable")) this.emit("readable");
-          const text = takeAll();
-          if (text) this.emit("data", text);
+          const data = this.read();
+          if (data !== null) this.emit("data", data);
           this.emit("end");
           this.emit("close");
           this.removeAllListeners();
@@ -60,8 +76,8 @@
       return this;
     }
     async *[Symbol.asyncIterator]() {
-      const text = takeAll();
-      if (text) yield text;
+      const data = this.read();
+      if (data !== null) yield data;
     }
   }
 
