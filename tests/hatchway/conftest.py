@@ -9,6 +9,7 @@ import pytest
 from hatchway import Client
 from tests.gateway.serving import Gateway, serving
 from tests.hatchway.commanding import Command
+from tests.hatchway.surfaces import NAMES, REMOTE, Library, Surface
 
 
 @pytest.fixture(scope="session")
@@ -33,3 +34,18 @@ def remote(gateway: Gateway, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 def client(gateway: Gateway) -> Iterator[Client]:
     with Client(gateway.url, gateway.token) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def surfaces(gateway: Gateway) -> Iterator[dict[str, Surface]]:
+    opened = {name: kind(gateway.url, gateway.token) for name, kind in REMOTE.items()}
+    yield {Library.name: Library(), **opened}
+    for surface in opened.values():
+        surface.close()
+
+
+@pytest.fixture(params=NAMES)
+def surface(request: pytest.FixtureRequest, surfaces: dict[str, Surface]) -> Iterator[Surface]:
+    """The library, HTTP, and both clients, one after the other."""
+    yield surfaces[request.param]
+    surfaces[request.param].close_boxes()
