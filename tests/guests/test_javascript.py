@@ -279,7 +279,7 @@ def test_error_of_a_class_is_placed_where_it_was_made_not_in_its_constructor(box
         "const l = [], rl = require('readline').createInterface({}); rl.on('line', (x) => l.push(x));"
         " await new Promise((r) => rl.on('close', r)); l",
         "let t = ''; for await (const c of process.stdin) t += c; t.trim().split('\\n')",
-        "const t = await new Promise((r) => process.stdin.on('data', r)); t.trim().split('\\n')",
+        "const t = await new Promise((r) => process.stdin.setEncoding('utf8').on('data', r)); t.trim().split('\\n')",
     ],
 )
 def test_standard_input_can_be_read_in_the_usual_ways(box: Sandbox, code: str) -> None:
