@@ -4,10 +4,11 @@
  * begins when the shell starts something else, reads or waits, or after HEAD_START commands. Inside a function it begins at once.
  *
  * A job is a walk over its commands that can stop (walk.c). One that reaches a sleep of its own keeps its state aside and leaves;
- * the others go on meanwhile. They get their turn whenever the shell itself would wait: in wait, in sleep, and at the end.
+ * the others go on meanwhile. They get their turn whenever the shell itself would wait: in wait, in sleep, at the end, and every
+ * ROUNDS rounds of a while or until loop, which may be looking for what a job is to do. A job that loops itself stops as often.
  *
- * INVARIANT: time is what has been slept, by whomever, and not what a clock says: the same script gives the same order every
- * time.
+ * INVARIANT: time is what has been slept, by whomever, and a little for each such turn of a loop, and not what a clock says: the
+ * same script gives the same order every time.
  */
 #include "background.h"
 #include "walk.h"
@@ -15,12 +16,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { JOBS_KEPT = 256, GRACE_S = 1, HEAD_START = 64 };
+enum { JOBS_KEPT = 256, GRACE_S = 1, HEAD_START = 64, ROUNDS = 64 };
+#define ROUNDS_S 0.002           /* what ROUNDS rounds of a loop take */
 
 static job jobs[JOBS_KEPT];
 static unsigned jobs_n;          /* jobs begun; the last JOBS_KEPT are known */
 static unsigned events;          /* counts stops and ends, to tell which came first */
-static int waiting;              /* jobs that have something left to do */
+int jobs_waiting;                /* jobs that have something left to do */
+static bool is_awaited;          /* the shell waits, and does nothing else */
 static int deepest = -1;         /* the deepest subshell level that may have jobs */
 unsigned jobs_fresh;             /* jobs that have not begun yet */
 static int head_start;           /* commands the shell has run since the last of them was made */
@@ -39,7 +42,7 @@ static void forget_walk(job *j)
     j->fresh = false;
     walk_free(j->walk);
     j->walk = NULL;
-    waiting--;
+    jobs_waiting--;
 }
 
 static void end_job(job *j, int status)
@@ -84,6 +87,7 @@ static void run_on(job *j)
     sh.npipestatus = n;
     if (!stopped) { end_job(j, ended); return; }
     j->due_s = slept_s + seconds;
+    j->busy = w->busy;
     j->order = ++events;
 }
 
@@ -162,7 +166,7 @@ int exec_background(node *n)
     } else {
         job *j = new_job();
         j->walk = walk_new(n);
-        waiting++;
+        jobs_waiting++;
         strbuf b = { 0 };
         print_node_line(&b, n);
         j->text = sb_str(&b);
@@ -197,7 +201,7 @@ static job *earlier(job *a, job *b)
 static job *next_due(double until_s)
 {
     job *first = NULL;
-    for (unsigned i = jobs_first(); waiting && i < jobs_n; i++) {
+    for (unsigned i = jobs_first(); jobs_waiting && i < jobs_n; i++) {
         job *j = job_at(i);
         if (!j->walk || j->running || j->due_s > until_s) continue;
         if (!walk_lacks_input(j->walk)) first = earlier(first, j);
@@ -210,9 +214,36 @@ static bool run_next(double until_s)
 {
     job *j = next_due(until_s);
     if (!j) return false;
-    time_pass(j->due_s - slept_s);
+    if (!j->busy) time_pass(j->due_s - slept_s);
+    else if (j->due_s > slept_s) slept_s = j->due_s;
     run_on(j);
     return !sh.unwind;
+}
+
+double background_turn(int rounds)
+{
+    if (rounds % ROUNDS || sh.in_trial || (is_awaited && jobs_waiting == 1)) return -1;
+    return ROUNDS_S;
+}
+
+/* A command without any effect: the loop around it only waits. */
+static bool is_idle(node *n)
+{
+    if (n->kind == N_LIST && n->u.list.n == 1) n = n->u.list.items[0];
+    if (n->kind != N_SIMPLE || n->u.simple.n != 1 || n->redirs || !(n->u.simple.words[0]->flags & W_PLAIN)) return false;
+    const char *name = n->u.simple.words[0]->parts->u.lit.text;
+    return !strcmp(name, ":") || !strcmp(name, "true");
+}
+
+void background_round(node *body)
+{
+    static int rounds;
+    if (background_turn(++rounds) < 0) return;
+    if (jobs_fresh) background_begin();
+    if (is_idle(body) && run_next(1e18)) return;
+    double until_s = slept_s + ROUNDS_S;
+    while (run_next(until_s)) { }
+    if (slept_s < until_s) slept_s = until_s;
 }
 
 int background_write(io *s, void *ctx)
@@ -228,7 +259,7 @@ int background_write(io *s, void *ctx)
 bool background_sleep(int argc, char **argv)
 {
     double seconds = sleep_seconds(argc, argv);
-    if (seconds < 0 || !waiting || sh.in_trial) { if (seconds > 0) slept_s += seconds; return false; }
+    if (seconds < 0 || !jobs_waiting || sh.in_trial) { if (seconds > 0) slept_s += seconds; return false; }
     double until_s = slept_s + seconds;
     while (run_next(until_s)) { }
     time_pass(until_s - slept_s);
@@ -247,12 +278,15 @@ static void note_end(job *j)
 
 int job_wait(job *j)
 {
+    bool was = is_awaited;
     sh.heard = 0;
+    is_awaited = true;
     while (j->walk && !j->running && !sh.heard && !sh.unwind) {
         if (run_next(1e18) || sh.unwind) continue;
         if (j->walk->sated) end_job(j, 128 + SIGNAL_PIPE);   /* bash would wait for ever */
         else { j->walk->sated = true; run_on(j); }
     }
+    is_awaited = was;
     if (sh.heard) return 128 + sh.heard;
     int status = j->status;
     note_end(j);
@@ -303,7 +337,7 @@ void background_finish(void)
     unsigned first = jobs_first() > fence ? jobs_first() : fence;
     double until_s = slept_s + GRACE_S;
     bool left = true;
-    while (left && waiting && !sh.in_trial) {
+    while (left && jobs_waiting && !sh.in_trial) {
         left = false;
         for (unsigned i = first; i < jobs_n; i++)
             left |= job_at(i)->level == sh.level && job_at(i)->walk && job_at(i)->due_s <= until_s;

@@ -16,6 +16,7 @@ typedef struct job {
     bool disowned;               /* wait and jobs know it no more */
     struct walk *walk;           /* what it has still to do, NULL when it has ended */
     double due_s;                /* when it goes on */
+    bool busy;                   /* it has stopped in a loop, not in a sleep */
     double left_s;               /* when the shell went on after it had begun */
     unsigned begun, order;       /* its begin, and its last stop or its end, among all of those */
     bool killed;
@@ -32,6 +33,7 @@ int job_wait(job *j);                            /* lets time pass until it has 
 void jobs_wait_all(void);
 job *job_wait_any(job **among, int n);           /* the next of these to end, of all when n is 0; NULL when there is none */
 void time_pass(double seconds);                  /* everybody sleeps */
+double background_turn(int rounds);              /* after so many rounds of a loop: the seconds to stop for, or -1 */
 double time_slept(void);                         /* how long everything has slept so far */
 double sleep_seconds(int argc, char **argv);     /* -1 when these are no arguments of sleep */
 #endif

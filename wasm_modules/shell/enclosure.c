@@ -22,7 +22,20 @@ static bool any_stops(node **items, int n, search *s)
     return false;
 }
 
-/* Whether a sleep (or a read, in a coprocess) stands somewhere in the command, or in a function that it calls. */
+/* Whether the condition of a loop is one that others may change: [ -f file ], kill -0. */
+static bool polls(node *n)
+{
+    while (n && (n->kind == N_NOT || n->kind == N_AND || n->kind == N_OR)) n = n->u.pair.a;
+    if (n && n->kind == N_LIST) n = n->u.list.items[n->u.list.n - 1];
+    if (!n || n->kind == N_COND) return n;
+    word *first = n->kind == N_SIMPLE && n->u.simple.n ? n->u.simple.words[0] : NULL;
+    if (!first || !(first->flags & W_PLAIN)) return false;
+    const char *name = first->parts->u.lit.text;
+    return !strcmp(name, "[") || !strcmp(name, "test") || !strcmp(name, "kill") || !strcmp(name, ":") || !strcmp(name, "true");
+}
+
+/* Whether a sleep, a loop that looks for something (or a read, in a coprocess) stands somewhere in the command, or in a function
+ * that it calls. */
 static bool stops_in(node *n, search *s)
 {
     if (!n || --s->budget < 0) return false;
@@ -41,7 +54,10 @@ static bool stops_in(node *n, search *s)
     case N_CASE:
         for (case_item *c = n->u.kase.items; c; c = c->next) if (stops_in(c->body, s)) return true;
         return false;
-    case N_AND: case N_OR: case N_WHILE: case N_UNTIL: return stops_in(n->u.pair.a, s) || stops_in(n->u.pair.b, s);
+    case N_WHILE: case N_UNTIL:
+        if (polls(n->u.pair.a)) return true;
+        /* fall through */
+    case N_AND: case N_OR: return stops_in(n->u.pair.a, s) || stops_in(n->u.pair.b, s);
     case N_GROUP: case N_SUBSHELL: return stops_in(n->u.pair.a, s);
     default: return false;
     }

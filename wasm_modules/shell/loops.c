@@ -48,6 +48,7 @@ static int exec_while(node *n)
         if ((c == 0) != (n->kind == N_WHILE)) break;
         status = exec_node(n->u.pair.b);
         if (leave_loop()) break;
+        if (jobs_waiting) background_round(n->u.pair.b);
     }
     sh.loop_depth--;
     if (sh.unwind == 0) sh.status = status;

@@ -341,6 +341,8 @@ int exec_background(node *n);                            /* n & (background.c) *
 extern unsigned jobs_fresh;                              /* jobs that have not begun yet */
 void background_begin(void);                             /* those of this shell begin: it starts a program, reads or waits */
 void background_tick(void);                              /* the shell runs a command while there are some */
+extern int jobs_waiting;                                 /* jobs that have something left to do */
+void background_round(node *body);                       /* a loop of the shell has come round while there are some */
 /* sleep, while jobs wait for their time; false: nobody does, sleep yourself */
 bool background_sleep(int argc, char **argv);
 void background_finish(void);                            /* the subshell ends: its jobs get what is left of a second */

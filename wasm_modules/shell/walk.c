@@ -1,5 +1,5 @@
-/* walk.c - a walk over commands that can stop at a sleep, or at a read from an empty pipe, and go on later, in any order with
- * others.
+/* walk.c - a walk over commands that can stop at a sleep, at a read from an empty pipe, or after some rounds of a loop, and go on
+ * later, in any order with others.
  *
  * What a walk has still to do is a stack of steps (a list and the place in it, a loop and its words), not a C stack. Sequences,
  * loops, if's and cases are walked that way, and what enclosure.c knows; everything else is one step. One that stops keeps its
@@ -210,6 +210,14 @@ static double proceed_pipe(walk *w, step *s, int at)
     return -1;
 }
 
+/* Between two rounds of a loop that may be looking for what others are to do: they get their turn now and then. */
+static double come_round(walk *w)
+{
+    double seconds = w->feed ? -1 : background_turn(++w->rounds);
+    w->busy = seconds >= 0;
+    return seconds;
+}
+
 /* The next piece of the innermost construct, of which the pieces before `at` are done. */
 static double proceed(walk *w)
 {
@@ -247,7 +255,7 @@ static double proceed(walk *w)
     case N_CFOR:
         if (at == 0) sh.loop_depth++;
         if (at % 2) return take(w, n->u.cfor.body);
-        if (another_round(w, n, at == 0)) return -1;
+        if (another_round(w, n, at == 0)) return at ? come_round(w) : -1;
         break;
     case N_CASE:
         if (at == 0) s->arm = choose_arm(n);
@@ -255,9 +263,10 @@ static double proceed(walk *w)
         if (at == 0) { if (!s->arm || !s->arm->body) w->status = 0; return -1; }
         if (s->arm && s->arm->body) return take(w, s->arm->body);
         break;
-    default:                     /* while and until: the condition, the body, the condition ... */
+    default:                     /* while and until: the condition, the body, a turn of others, the condition ... */
         if (at == 0) sh.loop_depth++;
-        if (at % 2 == 0) { s->status = at ? w->status : 0; return test(w, n->u.pair.a); }
+        if (at % 3 == 0) { s->status = at ? w->status : 0; return test(w, n->u.pair.a); }
+        if (at % 3 == 2) return come_round(w);
         if ((w->status == 0) == (n->kind == N_WHILE)) return take(w, n->u.pair.b);
         w->status = s->status;
     }
@@ -271,7 +280,7 @@ static bool in_condition(const step *s)
 {
     switch (s->n->kind) {
     case N_AND: case N_OR: case N_IF: return s->at == 1;
-    case N_WHILE: case N_UNTIL: return s->at % 2;
+    case N_WHILE: case N_UNTIL: return s->at % 3 == 1;
     default: return false;
     }
 }
@@ -380,7 +389,7 @@ static double begin(walk *w)
 
 double walk_go(walk *w)
 {
-    w->starved = false;
+    w->starved = w->busy = false;
     if (sh.unwind) { w->root = NULL; unwind(w); }   /* a trap that ran before it goes on */
     do {
         double seconds = w->root ? begin(w) : w->n ? advance(w) : -1;

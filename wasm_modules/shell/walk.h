@@ -37,13 +37,15 @@ typedef struct walk {
     node *wants;                 /* this one opens the pipe itself, */
     io *wants_line;              /* or it is open already */
     bool sated;                  /* it has waited long enough: it finds the end of its input */
+    int rounds;                  /* of its loops */
+    bool busy;                   /* it has stopped between two rounds */
 } walk;
 
 void walk_surround(void);                        /* in a subshell just entered: what a background command finds changed */
 walk *walk_new(node *root);                      /* of a command that runs here and now */
 void walk_enter(walk *w);                        /* in a subshell just entered: its surroundings, as it left them */
 void walk_leave(walk *w);                        /* it has stopped, and its state is kept: nothing of its calls stays */
-double walk_go(walk *w);                         /* until it ends (-1), sleeps (the seconds) or is starved (0) */
+double walk_go(walk *w);                         /* until it ends (-1), sleeps or loops (the seconds) or is starved (0) */
 bool walk_lacks_input(walk *w);                  /* the first that it would do is to read from an empty named pipe */
 void walk_free(walk *w);
 

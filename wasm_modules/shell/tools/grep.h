@@ -1,4 +1,4 @@
-/* grep.h - what the two files of grep share. */
+/* grep.h - what the files of grep and rg share. */
 #ifndef HATCH_GREP_H
 #define HATCH_GREP_H
 #include "buffer.h"
@@ -31,6 +31,8 @@ typedef struct {
     unsigned long most, before, after;
     int context;                                     /* -A -B -C were given, even as 0 */
     const char *label, *separator;
+    const char *replace;                             /* rg: printed for each match, with $1 for its groups */
+    int columns, found_only;                         /* rg: where the first match begins; no counts of 0 */
     struct { int kind; const char *pattern; } glob[GREP_GLOBS];
     int globs;
     int matched, failed, stop, printed_any;

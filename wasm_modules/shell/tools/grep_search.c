@@ -2,8 +2,10 @@
 #include "files.h"
 #include "grep.h"
 #include "../utf8.h"
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The lines before the present one that context may still need. */
@@ -17,6 +19,7 @@ typedef struct {
     size_t ring_n, ring_at;
     unsigned long number, last_printed, selected, after_left;
     unsigned long long offset;
+    size_t column;                                            /* of the match that is printed, from 1 */
     int printed;
 } search;
 
@@ -54,6 +57,7 @@ static void put_prefix(search *s, unsigned long number, unsigned long long offse
         color_off(g);
         put_mark(g, mark);
     }
+    if (g->columns && mark == ':') io_printf(out, "%zu:", s->column);
     if (g->tab && length && (s->show_name || g->numbers || g->offsets)) io_putc(out, '\t');
 }
 
@@ -96,25 +100,67 @@ static void put_gap(search *s, unsigned long number) {
     g->printed_any = 1;
 }
 
+enum { REPLACE_GROUPS = 32 };
+
+/* What is printed for a match: the replacement, with $1, ${1} and ${name} for its groups, or the match itself. */
+static void put_match(grep_state *g, const char *line, const regex_span *m) {
+    const char *p = g->replace;
+    if (!p) { io_write(g->t->out, line + m->start, (size_t)(m->end - m->start)); return; }
+    while (*p) {
+        size_t plain = strcspn(p, "$"), n;
+        io_write(g->t->out, p, plain);
+        p += plain;
+        if (!*p) break;
+        int braced = p[1] == '{';
+        const char *name = p + 1 + braced;
+        for (n = 0; name[n] == '_' || isalnum((unsigned char)name[n]);) n++;
+        if (!n || (braced && name[n] != '}')) { io_putc(g->t->out, '$'); p += p[1] == '$' ? 2 : 1; continue; }
+        int group = isdigit((unsigned char)*name) ? atoi(name) : -1;
+        for (int i = 1; group < 0 && i <= regex_groups(g->regex); i++) {
+            const char *known = regex_group_name(g->regex, i);
+            if (known && strlen(known) == n && !memcmp(known, name, n)) group = i;
+        }
+        if (group >= 0 && group < REPLACE_GROUPS && m[group].start >= 0)
+            io_write(g->t->out, line + m[group].start, (size_t)(m[group].end - m[group].start));
+        p = name + n + braced;
+    }
+}
+
+static void put_replaced(grep_state *g, const char *line, size_t n) {
+    regex_span m[REPLACE_GROUPS];
+    size_t from = 0;
+    for (size_t at = 0; at <= n && regex_exec(g->regex, line, n, at, m, REPLACE_GROUPS) > 0;) {
+        io_write(g->t->out, line + from, (size_t)m->start - from);
+        put_match(g, line, m);
+        from = (size_t)m->end;
+        at = m->end > m->start ? from : from + 1;
+    }
+    io_write(g->t->out, line + from, n - from);
+}
+
 static int put_line(search *s, const char *line, size_t n, unsigned long number, unsigned long long offset, char mark) {
     grep_state *g = s->g;
+    regex_span m;
     put_gap(s, number);
+    s->column = g->columns && mark == ':' && regex_exec(g->regex, line, n, 0, &m, 1) > 0 ? (size_t)m.start + 1 : 1;
     put_prefix(s, number, offset, mark, n);
-    if (g->color) put_colored(s, line, n, mark); else io_write(g->t->out, line, n);
+    if (g->replace && mark == ':' && !g->invert) put_replaced(g, line, n);
+    else if (g->color) put_colored(s, line, n, mark); else io_write(g->t->out, line, n);
     return io_putc(g->t->out, g->delim);
 }
 
 static int put_matches(search *s, const char *line, size_t n) {
     grep_state *g = s->g;
-    regex_span m;
-    for (size_t at = 0; at <= n && regex_exec(g->regex, line, n, at, &m, 1) > 0;) {
-        if (m.end <= m.start) { at = (size_t)m.end + 1; if (m.end < m.start) at = (size_t)m.start + 1; continue; }
-        put_prefix(s, s->number, s->offset + (unsigned long long)m.start, ':', (size_t)(m.end - m.start));
+    regex_span m[REPLACE_GROUPS];
+    for (size_t at = 0; at <= n && regex_exec(g->regex, line, n, at, m, g->replace ? REPLACE_GROUPS : 1) > 0;) {
+        if (m->end <= m->start) { at = (size_t)m->end + 1; if (m->end < m->start) at = (size_t)m->start + 1; continue; }
+        s->column = (size_t)m->start + 1;
+        put_prefix(s, s->number, s->offset + (unsigned long long)m->start, ':', (size_t)(m->end - m->start));
         color_on(g, COLOR_MATCH);
-        io_write(g->t->out, line + m.start, (size_t)(m.end - m.start));
+        put_match(g, line, m);
         color_off(g);
         if (io_putc(g->t->out, g->delim) < 0) return -1;
-        at = (size_t)m.end;
+        at = (size_t)m->end;
     }
     return 0;
 }
@@ -274,7 +320,7 @@ void grep_path(grep_state *g, const char *path, int depth, int implied) {
     if (g->list == 'l' ? s.selected > 0 : g->list == 'L' && !s.selected) {
         put_name(g, s.name);
         io_putc(out, g->null_names ? '\0' : '\n');
-    } else if (g->count_only && !g->list) {
+    } else if (g->count_only && !g->list && (s.selected || !g->found_only)) {
         if (s.show_name) {
             put_name(g, s.name);
             if (g->null_names) io_putc(out, '\0'); else put_mark(g, ':');
