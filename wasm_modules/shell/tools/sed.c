@@ -31,8 +31,10 @@ int tool_sed(tool *t, int argc, char **argv) {
         {"follow-symlinks", 0, 'F'}, {"binary", 0, 'b'}, {"version", 0, 'V'}, {0, 0, 0}};
     sed_script s = {.t = t, .wrap = 70, .out = {.to = t->out}, .standard = {.to = t->out}};
     buffer script = {.t = t};
+    const char *columns = t->getenv ? t->getenv(t, "COLS") : NULL;
     int c;
     tool_opts o;
+    if (columns && atoi(columns) > 1) s.wrap = atoi(columns) - 1;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "bsnrzuEe:f:l:i::", longs)) != -1;) switch (c) {
         case 'n': s.quiet = 1; break;
         case 'e': begin_part(&s, &script, NULL); buffer_puts(&script, o.arg); break;

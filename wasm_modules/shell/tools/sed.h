@@ -12,6 +12,8 @@ typedef struct { char *text; size_t n; int group; int change; } sed_piece;      
 
 typedef struct sed_output { const char *path; io *to; int missing_newline; struct sed_output *next; } sed_output;
 
+enum { PRINT_BEFORE = 1, PRINT_AFTER = 2 };     /* s///p: before and after what s///e runs */
+
 typedef struct sed_command {
     sed_addr a1, a2;
     int negate, name, active, closed;    /* closed: of a range, that it will not begin again */
@@ -23,7 +25,7 @@ typedef struct sed_command {
     int number;                          /* q Q exit status, l width, L */
     regex *regex;                        /* s */
     sed_piece *pieces;
-    int piece_n, global, print, which, eval;
+    int piece_n, global, print, which, eval;   /* print: PRINT_BEFORE, PRINT_AFTER */
     int *map_from, *map_to, map_n;       /* y */
     sed_output *output;                  /* w W, s///w */
     io *source;                          /* R */

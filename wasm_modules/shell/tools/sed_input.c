@@ -83,6 +83,12 @@ static int open_next(machine *m, int looking) {
         }
         m->in = standard ? io_ref(m->t->in) : io_open(m->name, O_RDONLY, 0);
         if (!m->in) { m->status = tool_fail_errno(m->t, 2, "can't read %s", m->name); continue; }
+        if (m->s->in_place && io_is_pipe(m->in)) {
+            m->status = tool_fail(m->t, 4, "couldn't edit %s: not a regular file", m->name);
+            io_unref(m->in);
+            m->in = NULL;
+            continue;
+        }
         if (m->s->in_place && open_edit(m) < 0) { io_unref(m->in); m->in = NULL; m->status = 4; return 0; }
         if (m->s->separate) begin_separately(m);
         return 1;

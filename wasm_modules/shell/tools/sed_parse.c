@@ -40,6 +40,7 @@ static int take_address(sed_source *c, sed_addr *a) {
         else break;
     }
     a->kind = ADDR_REGEX;
+    if (!raw.n && flags) return sed_bad(c, "cannot specify modifiers on empty regexp");
     return sed_compile(c, &raw, flags, &a->regex);
 }
 
@@ -86,7 +87,7 @@ static char *take_label(sed_source *c, int stop_at_semicolon) {
     sed_skip_blanks(c);
     const char *start = c->p;
     while (
-        c->p < c->end && *c->p != '\n' && !(stop_at_semicolon && (*c->p == ';' || isspace((unsigned char)*c->p) || *c->p == '}')))
+        c->p < c->end && *c->p != '\n' && !(stop_at_semicolon && (strchr(";}#", *c->p) || isspace((unsigned char)*c->p))))
         c->p++;
     const char *end = c->p;
     while (end > start && isspace((unsigned char)end[-1])) end--;
@@ -122,7 +123,7 @@ static int take_arguments(sed_source *c, sed_command *k) {
     case 'q': case 'Q': case 'l': case 'L':
         sed_skip_blanks(c);
         k->number = k->name == 'l' ? -1 : 0;
-        if (c->p < c->end && isdigit((unsigned char)*c->p)) k->number = (int)sed_take_number(c);
+        if (c->p < c->end && isdigit((unsigned char)*c->p) && !(c->s->posix && k->name == 'l')) k->number = (int)sed_take_number(c);
         return expect_end(c);
     case 's': { int status = sed_take_substitute(c, k); return status ? status : expect_end(c); }
     case 'y': return sed_take_transliterate(c, k) ? 1 : expect_end(c);
@@ -137,7 +138,7 @@ static int take_arguments(sed_source *c, sed_command *k) {
 
 int sed_parse(sed_script *s, const char *text, size_t n) {
     sed_source c = {s, text, text + n, text};
-    if (!s->count && n >= 2 && text[0] == '#' && text[1] == 'n' && (n == 2 || text[2] == '\n')) s->quiet = 1;
+    if (!s->count && n >= 2 && text[0] == '#' && text[1] == 'n') s->quiet = 1;
     for (;;) {
         skip_space(&c);
         if (c.p >= c.end) return 0;

@@ -181,8 +181,9 @@ static void run_simple(machine *m, sed_command *k) {
     }
     case 's':
         if (!sed_substitute(m, k)) break;
+        if (k->eval && k->print & PRINT_BEFORE) sed_put(m, sed_target(m), m->space.p, m->space.n, m->newline);
         if (k->eval) sed_run_space(m);
-        if (k->print) sed_put(m, sed_target(m), m->space.p, m->space.n, m->newline);
+        if (k->print & (k->eval ? PRINT_AFTER : PRINT_BEFORE)) sed_put(m, sed_target(m), m->space.p, m->space.n, m->newline);
         if (k->output) sed_put(m, k->output, m->space.p, m->space.n, m->newline);
         break;
     }

@@ -107,10 +107,12 @@ int sed_take_delimited(sed_source *c, int delim, int pattern, buffer *b) {
 }
 
 /* Replaces character escapes in a pattern; a special character so produced is special. */
-static void expand_escapes(buffer *from, buffer *to) {
+static void expand_escapes(buffer *from, buffer *to, int posix) {
     const char *p = from->p, *end = from->p + from->n;
     buffer_puts(to, "");
     while (p < end) {
+        const char *close = posix && *p == '[' ? bracket_end(p + 1, end) : NULL;
+        if (close) { buffer_add(to, p, (size_t)(close - p)); p = close; continue; }    /* nothing is an escape there */
         if (*p != '\\' || p + 1 >= end) { buffer_putc(to, *p++); continue; }
         int used, ch = sed_char_escape(p + 1, end, &used);
         if (ch < 0) { buffer_add(to, p, 2); p += 2; continue; }
@@ -124,7 +126,7 @@ int sed_compile(sed_source *c, buffer *raw, int flags, regex **result) {
     buffer text = {.t = c->s->t};
     *result = NULL;
     if (!raw->n) return 0;
-    expand_escapes(raw, &text);
+    expand_escapes(raw, &text, c->s->posix);
     flags |= REGEX_STRICT | (c->s->extended ? REGEX_EXTENDED : 0);
     *result = pattern_compile(c->s->t, text.p, text.n, flags, &error);
     return *result ? 0 : sed_bad(c, error);

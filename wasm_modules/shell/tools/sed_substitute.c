@@ -24,7 +24,12 @@ static int take_replacement(sed_source *c, sed_command *k, buffer *raw, int grou
         else {
             p++;
             int used, ch = sed_char_escape(p, end, &used);
-            if (isdigit((unsigned char)*p)) {
+            if (*p == 'c' && p + 1 < end && p[1] == '\\') {        /* \c\\ is one character, and \c\x none */
+                if (p + 2 >= end || p[2] != '\\') return sed_bad(c, "recursive escaping after \\c not allowed");
+                used = 3;
+            }
+            if (*p == 'c' && p + 1 == end) buffer_putc(&text, '\\');
+            else if (isdigit((unsigned char)*p)) {
                 int group = *p - '0';
                 if (group > groups)
                     return tool_fail(c->s->t, 1, "-e expression #1, char %d: invalid reference \\%d on `s' command's RHS",
@@ -53,13 +58,13 @@ int sed_take_substitute(sed_source *c, sed_command *k) {
     for (; c->p < c->end; c->p++) {
         switch (*c->p) {
         case 'g': if (k->global++) { c->p++; return sed_bad(c, "multiple `g' options to `s' command"); } continue;
-        case 'p': if (k->print++) { c->p++; return sed_bad(c, "multiple `p' options to `s' command"); } continue;
+        case 'p': if (k->print & (k->eval ? PRINT_AFTER : PRINT_BEFORE)) { c->p++; return sed_bad(c, "multiple `p' options to `s' command"); } k->print |= k->eval ? PRINT_AFTER : PRINT_BEFORE; continue;
         case 'i': case 'I': flags |= REGEX_ICASE; continue;
         case 'm':
         case 'M':
             if (!c->s->zero) flags |= REGEX_MULTILINE;
             continue; /* with -z there are no lines inside a line */
-        case 'e': if (c->s->sandbox) return sed_bad(c, "e/r/w commands disabled in sandbox mode"); k->eval = 1; continue;
+        case 'e': if (c->s->sandbox && c->p++) return sed_bad(c, "e/r/w commands disabled in sandbox mode"); k->eval = 1; continue;
         case 'w':
             c->p++;
             if (c->s->sandbox) return sed_bad(c, "e/r/w commands disabled in sandbox mode");
