@@ -1,4 +1,4 @@
-"""Specs: what a hook is, as people write it, and the one check everybody's specs pass.
+"""Specs: what a hook is, as people write it, and the one check that all specs pass.
 
 Rules: `check_specs` refuses at configuration time with every mistake at once; `build_specs` is for specs that are stored already:
 it drops what is wrong and says so. An id is `user:{name}`; a spec without one is named `{event}_{idx}` after its place in its

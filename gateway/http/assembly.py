@@ -138,7 +138,7 @@ def list_operations(service: Service, authenticator: Authenticator, admission: A
 class LoginFailures:
     """Failed logins go into the audit of the tenant whose token it was; all others into the operator's own: the first tenant's
     or, when that was deleted, one that is kept for them. THREAT[TM-HTTP-TOKEN]: never into another tenant's, for its operator
-    would read where everybody's clients are."""
+    would read where the clients of all tenants are."""
 
     def __init__(self, store: Store, clock: SteadyClock) -> None:
         self._store, self._clock = store, clock

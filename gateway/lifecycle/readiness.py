@@ -29,14 +29,14 @@ GUESTS: Final = {
 }
 """The guests in the order they are prepared, and the languages each gives."""
 LONGEST_S: Final = 60.0
-"""The most that anybody is told to wait before asking again."""
+"""The most that a caller is told to wait before asking again."""
 Progress = Callable[[str, float], None]
 OnReady = Callable[[], Awaitable[None]]
 _log = logging.getLogger("hatchway.readiness")
 
 
 class LanguageState(msgspec.Struct, frozen=True, kw_only=True):
-    """`progress` goes from 0 to 1; `problem` says why there is none, in words fit for anybody."""
+    """`progress` goes from 0 to 1; `problem` says why there is none, in words fit for every caller."""
 
     ready: bool
     progress: float = 0.0

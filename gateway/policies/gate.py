@@ -1,8 +1,8 @@
 """Gates: a policy as one session meets it, and what its decisions mean to the service.
 
 Rules: every decision of the service goes through `Gate.decide`, which is pure but for the log. What is not permitted without
-anybody being asked is refused by `require`; only programs' calls can wait for an approval (`gateway.runs.calls`). The audit names
-the caller (`change_actor`), not the session's owner, and what was asked for, masked as in the log of decisions.
+an approver being asked is refused by `require`; only programs' calls can wait for an approval (`gateway.runs.calls`). The audit
+names the caller (`change_actor`), not the session's owner, and what was asked for, masked as in the log of decisions.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Gate:
 
 
 def is_permitted(decision: Decision) -> bool:
-    """Without anybody being asked: allowed, or approved by a rule."""
+    """Without an approver being asked: allowed, or approved by a rule."""
     return decision.verdict == "allow" or (decision.verdict == "ask" and decision.auto is not None)
 
 

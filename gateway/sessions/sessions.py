@@ -101,13 +101,20 @@ class Sessions:
         await self._observer.start_session(self, principal, record)
         return record
 
-    async def restore(self, principal: Principal, snapshot_id: str, asked: CreateSession, *, strict: bool = False) -> Session:
-        """A new session with the heap and the files of a snapshot, open in a worker; none if that fails. `strict`: the
-        snapshot was
-        taken with exactly what can be called here."""
+    async def restore(
+        self,
+        principal: Principal,
+        snapshot_id: str,
+        session_id: str | None = None,
+        *,
+        limits: SessionLimits | None = None,
+        strict: bool = False,
+    ) -> Session:
+        """A new session with the heap and the files of a snapshot, open in a worker. Raises `RequestError` and makes none if its
+        memory is over the session's limits, or not all its capabilities are here, or with `strict` more than those."""
         async with self.lock_templates(principal.tenant):
             origin = self._opener.origin(await get_snapshot(self._store, principal.tenant, snapshot_id))
-            asked = msgspec.structs.replace(asked, template=origin.snapshot.id)
+            asked = CreateSession(id=session_id, limits=limits, template=origin.snapshot.id)
             record = await self._put_from(principal, asked, origin, strict=strict)
         live = self.lives.put(record)
         async with live.lock:

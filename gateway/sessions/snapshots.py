@@ -1,4 +1,4 @@
-"""Snapshots: save, list, export, import, restore, fork, compare, and make templates.
+"""Snapshots: save, list, export, import, fork, compare, and make templates.
 
 Rules: a saved snapshot is whole, so that it depends on nothing else and can be exported as it is: sealed CBOR, bound to the
 tenant and its birth, that any gateway with the same keys and tenant imports. A restored session is a new session: it gets
@@ -25,7 +25,7 @@ from gateway.policies.gate import Gate
 from gateway.records import Principal, Record, RegistryEntry, Session, Snapshot
 from gateway.sessions.opening import get_snapshot
 from gateway.sessions.persistence import Seals, audit_snapshot, describe_snapshot, find_origin
-from gateway.sessions.sessions import CreateSession, Sessions
+from gateway.sessions.sessions import Sessions
 from gateway.stores.changes import (
     ABSENT,
     AppendAudit,
@@ -45,7 +45,7 @@ from gateway.stores.stored import Page
 from gateway.stores.tables import KEPT
 from sandbox.errors import RequestError
 from sandbox.sessions.request_checks import check_session_id
-from sandbox.wire import ErrorObject, SessionLimits
+from sandbox.wire import ErrorObject
 from sandbox.workers.interface import Facts, Worker, WorkerLost
 
 FORKS_MAX: Final = 100
@@ -167,19 +167,6 @@ class Snapshots:
             last_used_at=now,
         )
         return await self._store_pack(principal, session, found.id, pack, label or found.label, "saved")
-
-    async def restore(
-        self,
-        principal: Principal,
-        snapshot_id: str,
-        session_id: str | None = None,
-        *,
-        limits: SessionLimits | None = None,
-        strict: bool = False,
-    ) -> Session:
-        """A new session with everything the snapshot has. Raises `RequestError` and makes none if its memory is over the
-        session's limits, or not all its capabilities are here, or with `strict` more than those."""
-        return await self._sessions.restore(principal, snapshot_id, CreateSession(id=session_id, limits=limits), strict=strict)
 
     async def fork(self, principal: Principal, session_id: str, ids: list[str] | None = None, count: int = 1) -> list[Session]:
         """New sessions that start with everything this one has now: all of them, or none."""

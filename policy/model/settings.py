@@ -29,7 +29,7 @@ RATE_SCOPES: dict[str, str] = {
     "session": "each session",
     "tenant": "each tenant",
     "user": "each user",
-    "capability": "everybody together",
+    "capability": "all callers together",
 }
 LANGUAGES = ("javascript", "python", "shell", "typescript", "wasm")
 """What `language` may be in a rule about `run`. A test holds it equal to what the sandbox runs."""

@@ -179,7 +179,7 @@ def check_secrets(program: Program, findings: Findings) -> None:
 
 
 def _find_elsewhere(caller: Capability, hosts: tuple[str, ...]) -> str | None:
-    """Where a tool may talk to besides `hosts`; a tool that talks and does not say to whom may talk to anybody."""
+    """Where a tool may talk to besides `hosts`; a tool that talks and does not say to whom may talk to every host."""
     if not caller.egress and not caller.builtin and _TALKING & set(caller.effects):
         return "any host: its `egress` is not declared"
     return next((host for host in caller.egress if not _host_within(host, hosts)), None)

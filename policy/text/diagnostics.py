@@ -56,7 +56,7 @@ HP031 unit | A number has the wrong unit, or lacks one. | 4096 what?
 HP032 range | A number lies outside what the field can hold. | The comparison would always give the same answer.
 HP033 empty-range | A range is empty. | Nothing can lie in it.
 HP034 scope-field | A scope's condition uses a field of one capability. | A scope holds for every rule in it.
-HP035 public-suffix | A host wildcard covers a public suffix. | Anybody can register a name below it.
+HP035 public-suffix | A host wildcard covers a public suffix. | Every customer of a registry can have a name below it.
 HP036 wildcard | A host wildcard is not the whole leading label. | Only `*.` in front can be matched label by label.
 HP037 ip-literal | A host is an IP address. | Names are checked after resolution; addresses would go around that.
 HP038 host | A host name is malformed. | Hosts are lower-case ASCII labels without port, scheme or final dot.

@@ -23,7 +23,7 @@ _HOST = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\Z")
 _IP = re.compile(r"[\d.]+\Z|\[?[0-9a-f]*:[0-9a-f:.]*\]?\Z|0x[0-9a-f]+\Z")
 _SEGMENT_BAD = re.compile(r"[\x00-\x1f\x7f]|//|/\.\.?(?:/|\Z)")
 
-# Names anybody may register below. Single labels are always public here; these are the common ones with more than one.
+# Names below which a registry sells others. Single labels are always public here; these are the common ones with more than one.
 _SUFFIXES = """
 co.uk org.uk ac.uk gov.uk me.uk ltd.uk com.au net.au org.au edu.au co.nz org.nz net.nz co.jp ne.jp or.jp ac.jp co.kr
 or.kr com.br net.br org.br com.mx com.ar com.co com.tr com.cn net.cn org.cn com.tw com.hk com.sg com.my co.in net.in

@@ -163,12 +163,8 @@ class ProcessWorker:
     ) -> Any:
         if self._why_lost is not None or self._connection is None:
             raise WorkerLost(f"the worker was lost: {self._why_lost or 'it has not started'}")
-        if on_output is not None:
-            named["on_output"] = True
-        if on_call is not None:
-            named["on_call"] = True
-        if fetch is not None:
-            named["fetch"] = True
+        callbacks = {"on_output": on_output, "on_call": on_call, "fetch": fetch}
+        named |= {name: True for name, callback in callbacks.items() if callback is not None}
         request, kind = VERBS[verb]
         body, blobs = protocol.encode_message(request(*arguments, **named))
         self._number += 1

@@ -34,7 +34,7 @@ class Executors(msgspec.Struct, frozen=True, kw_only=True):
         try:
             letter = seal(payload)
             if spec.executor.type == "webhook":
-                # The policy in force has said yes to its own webhooks; it is asked about everybody else's.
+                # The policy in force has said yes to its own webhooks; it is asked about all others.
                 decide = await self.connecting() if self.connecting is not None and spec.source != "policy" else None
                 return await run_webhook(spec, letter, self.egress, self.find_key, decide)
             return await run_program(spec, payload.session_id, letter, self.run_aside, self.load_program, changes)

@@ -79,7 +79,7 @@ def operations(service: Service) -> list[Operation]:
 
     async def restore_snapshot(call: Call) -> Session:
         asked: Restore = call.body or Restore()
-        return await service.snapshots.restore(
+        return await service.sessions.restore(
             call.principal, call.path["snapshot_id"], asked.session_id, limits=asked.limits, strict=asked.strict
         )
 

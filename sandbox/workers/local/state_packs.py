@@ -84,14 +84,8 @@ class Heaps:
     def verify(self, packed: bytes) -> Facts:
         snapshot = snapshot_format.unpack(packed, memory_mb=MOST.memory_mb)
         snapshot_format.verify(snapshot)
-        facts = snapshot.manifest
-        return Facts(
-            id=snapshot.id,
-            session_id=facts.session_id,
-            language=facts.language,
-            label=facts.label,
-            created_at=facts.created_at,
-        )
+        told = {name: getattr(snapshot.manifest, name) for name in ("session_id", "language", "label", "created_at")}
+        return Facts(id=snapshot.id, **told)
 
     def describe(self, packed: bytes, cancel: Cancel) -> Description:
         found = describe(snapshot_format.unpack(packed, memory_mb=MOST.memory_mb), cancel)

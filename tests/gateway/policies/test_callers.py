@@ -40,7 +40,7 @@ def test_tm_pol_caller_an_operators_session_gives_a_runner_no_rights_nor_takes_a
             own = (await house.sessions.create(ANN, CreateSession())).id
             (fork,) = await house.snapshots.fork(ANN, theirs)
             saved = await house.snapshots.take(OPERATOR, theirs)
-            restored = (await house.snapshots.restore(ANN, saved.id)).id
+            restored = (await house.sessions.restore(ANN, saved.id)).id
             for session in (theirs, own, fork.id, restored):
                 assert await refund(house, ANN, session) is RunStatus.PERMISSION_DENIED
                 with pytest.raises(Forbidden):

@@ -145,7 +145,7 @@ def test_the_first_snapshot_of_a_fork_or_a_restored_session_comes_after_what_it_
             while now_ms() <= forked_again.created_at:  # a snapshot of the same millisecond could be from before the fork
                 await asyncio.sleep(0)
             await house.snapshots.take(ANN, session)
-            restored = await house.snapshots.restore(ANN, first.id)
+            restored = await house.sessions.restore(ANN, first.id)
             parents = [(await house.snapshots.take(ANN, one)).parent for one in (forked_again.id, fork.id, restored.id)]
             assert parents == [first.id] * 3
 

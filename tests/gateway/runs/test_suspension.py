@@ -131,7 +131,7 @@ def test_a_session_whose_run_waits_is_forked_and_saved_as_it_was_before_that_run
                 await house.persistence.evict(await house.sessions.find(ANN, session))
             (fork,) = await house.snapshots.fork(ANN, session)
             saved = await house.snapshots.take(ANN, session)
-            restored = await house.snapshots.restore(ANN, saved.id)
+            restored = await house.sessions.restore(ANN, saved.id)
             for one in (fork.id, restored.id):
                 found = await ask(house, "(x, open('a.txt').read())", one)
                 assert found.result is not None and found.result.result == [1, "a"]

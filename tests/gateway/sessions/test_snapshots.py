@@ -52,7 +52,7 @@ def test_a_snapshot_is_restored_as_another_session_with_its_files_listed_at_once
             await run(house, session, "x = [1, 2]; open('f', 'w').write('1')")
             saved = await house.snapshots.take(ANN, session, "before")
             await run(house, session, "x = None; open('f', 'w').write('2')")
-            again = await house.snapshots.restore(ANN, saved.id)
+            again = await house.sessions.restore(ANN, saved.id)
             assert await value(house, again.id, "(x, open('f').read())") == [[1, 2], "1"]
             assert [one.path for one in await house.store.tree("acme", again.id)] == ["/f"]
             found = await house.snapshots.diff(ANN, saved.id, (await house.snapshots.take(ANN, session)).id)
@@ -74,7 +74,7 @@ def test_a_snapshot_carried_away_comes_back_only_to_its_tenant_and_unchanged() -
             with pytest.raises(Exception, match="damaged"):
                 await house.snapshots.add(ANN, blob[:-1] + bytes([blob[-1] ^ 1]))
             back = await house.snapshots.add(ANN, blob)
-            again = await house.snapshots.restore(ANN, back.id)
+            again = await house.sessions.restore(ANN, back.id)
             done = await run(house, again.id, "echo $x")
             assert done.result is not None and done.result.stdout == "5\n"
 
@@ -103,7 +103,7 @@ def test_a_run_that_asks_for_a_snapshot_gets_one_that_stays() -> None:
             assert done.result is not None and done.result.snapshot_id is not None
             for number in range(3):
                 await run(house, session, f"x = {number + 2}")
-            again = await house.snapshots.restore(ANN, done.result.snapshot_id)
+            again = await house.sessions.restore(ANN, done.result.snapshot_id)
             assert await value(house, again.id, "x") == 1
 
     asyncio.run(main())
@@ -238,7 +238,7 @@ def test_tm_snap_ladder_a_session_holds_no_more_memory_because_it_began_with_som
                 if by == "template":
                     session = await new(house, template="step", limits=limits)
                 else:
-                    session = (await house.snapshots.restore(ANN, saved.id, limits=limits)).id
+                    session = (await house.sessions.restore(ANN, saved.id, limits=limits)).id
             assert 0 < held <= 64 << 20
             assert await value(house, session, "sum(map(len, kept))") == held
 
@@ -253,10 +253,10 @@ def test_a_snapshot_that_is_over_the_limits_is_not_restored_and_leaves_no_sessio
             await run(house, session, "kept = bytearray(b'x') * (100 << 20)")
             saved = await house.snapshots.take(ANN, session)
             with pytest.raises(RequestError) as refused:
-                await house.snapshots.restore(ANN, saved.id, "again")
+                await house.sessions.restore(ANN, saved.id, "again")
             assert refused.value.error.code == "MEMORY_EXCEEDED"
             assert await house.store.session("acme", "again") is None
-            again = await house.snapshots.restore(ANN, saved.id, "again", limits=large)
+            again = await house.sessions.restore(ANN, saved.id, "again", limits=large)
             assert await value(house, again.id, "len(kept)") == 100 << 20
 
     asyncio.run(main())
@@ -290,11 +290,11 @@ def test_a_snapshot_is_restored_only_where_there_is_what_it_was_taken_with(here:
             await house.snapshots.take(ANN, session, "warm", template=True)
         async with housed(store=store, keys=keys, functions=here) as house:
             if refused is None:
-                await house.snapshots.restore(ANN, saved.id, "again", strict=strict)
+                await house.sessions.restore(ANN, saved.id, "again", strict=strict)
                 await new(house, template="warm")
                 return
             with pytest.raises(RequestError, match=refused) as error:
-                await house.snapshots.restore(ANN, saved.id, "again", strict=strict)
+                await house.sessions.restore(ANN, saved.id, "again", strict=strict)
             assert error.value.error.code == "SNAPSHOT_CAPABILITY_MISMATCH"
             assert await house.store.session("acme", "again") is None
             if not strict:
@@ -325,7 +325,7 @@ def test_tm_snap_bomb_what_a_template_was_taken_with_is_read_by_a_worker_and_cos
             assert lost.value.code == "WORKER_LOST" and await house.store.session("acme", "again") is None
             ours.read_capabilities = count  # type: ignore[method-assign]
             await new(house, template="warm")
-            await house.snapshots.restore(ANN, saved.id)
+            await house.sessions.restore(ANN, saved.id)
             assert len(asked) == 1, "it is remembered"
 
     asyncio.run(main())
@@ -338,7 +338,7 @@ def test_an_older_snapshot_which_says_less_of_its_capabilities_is_restored(monke
             await run(house, session, "x = 1")
             monkeypatch.setattr(worker, "capability_digests", lambda tools: capability_digests(map(stand_in, tools)))
             saved = await house.snapshots.take(ANN, session)
-            again = await house.snapshots.restore(ANN, saved.id, strict=True)
+            again = await house.sessions.restore(ANN, saved.id, strict=True)
             assert await value(house, again.id, "x") == 1
 
     asyncio.run(main())
@@ -404,7 +404,7 @@ def test_a_session_is_started_from_a_snapshot_only_if_the_policy_lets_it_be_rest
             saved = await house.snapshots.take(ANN, await new(house), "warm", template=template)
             before = (await house.store.sessions("acme")).items
             with pytest.raises(Forbidden, match=r"refuses snapshot\.restore"):
-                await house.snapshots.restore(ANN, saved.id)
+                await house.sessions.restore(ANN, saved.id)
             for name in (saved.id, *(["warm"] if template else [])):
                 with pytest.raises(Forbidden, match=r"refuses snapshot\.restore"):
                     await house.sessions.create(ANN, CreateSession(template=name))
@@ -454,7 +454,7 @@ def test_tm_pol_template_a_session_is_permitted_in_the_language_that_its_templat
             with pytest.raises(Forbidden):
                 await house.sessions.create(ANN, CreateSession(template="js"))
             with pytest.raises(Forbidden):
-                await house.snapshots.restore(ANN, saved.id)
+                await house.sessions.restore(ANN, saved.id)
             assert (await house.sessions.create(olga, CreateSession(template="js"))).language is Language.JAVASCRIPT
 
     asyncio.run(main())
