@@ -69,6 +69,8 @@ def test_values_of_javascript_that_are_no_json_are_ok_and_shown(surface: Surface
         ("python", "[0] * 3_000_000"),
         ("python", "list(range(1_200_000))"),
         ("python", "[[0] * 1000] * 20_000"),
+        ("python", "[[1, 2, 3]] * 1_000_000"),
+        ("python", "[{'a': 1}] * 600_000"),
         ("python", "dict.fromkeys(map(str, range(200_000)), 'some longer text')"),
         ("python", "'x' * 9_000_000"),
         ("javascript", "Array(2_200_000).fill(0)"),
@@ -206,3 +208,24 @@ def test_the_memory_of_a_run_is_its_own_and_not_what_earlier_ones_needed(surface
     assert small < 6 << 20 and again < 6 << 20, (small, again)
     child = box.fork()
     assert child.run("y = 3").metrics.memory_peak_bytes < 8 << 20
+
+
+def test_calls_are_counted_as_they_are_recorded(surface: Surface) -> None:
+    options = {"tools": {"list_dir": lambda path="": []}} if surface.name == "library" else {}
+    box = surface.open(**options)
+    done = box.run("for _ in range(3): list_dir('/workspace')")
+    assert done.ok and done.metrics.external_calls_count == len(done.external_calls) == 3, done
+    assert all(one.status == "ok" and one.name == "list_dir" for one in done.external_calls)
+    assert sum(one.duration_ms for one in done.external_calls) <= done.metrics.duration_ms
+    ended = box.run("while True: list_dir('/workspace')", limits=replace(PATIENT, max_external_calls=2))
+    assert ended.error is not None and ended.error.code == "EXTERNAL_CALLS_EXCEEDED"
+    assert ended.metrics.external_calls_count == len(ended.external_calls)
+    assert "(limits.max_external_calls is 2); the run was undone" in ended.error.message
+    assert "did outside is not undone" in ended.error.message
+
+
+def test_erasing_types_is_charged_to_the_run(surface: Surface) -> None:
+    box = surface.open(language="typescript")
+    small = box.run("const a: number = 1").metrics.cpu_ms
+    lines = "".join(f"const v{n}: Map<string, number[]> = new Map<string, number[]>();\n" for n in range(4000))
+    assert box.run(lines).metrics.cpu_ms > small + 20

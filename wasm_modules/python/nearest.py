@@ -11,6 +11,7 @@ import sys
 from _hatchway.plain import OBJECTS, RESULT_BYTES, SMALL, encode, is_number
 
 DEPTH = 64
+LEAST = 1000  # characters, for which there is always memory
 DIGITS = 4000  # Python refuses to write longer numbers
 TEXTS = (  # module, class: what is usually written as text
     ("datetime", "date"),
@@ -27,6 +28,8 @@ TEXTS = (  # module, class: what is usually written as text
 ROWS = ("numpy.ndarray", "pandas.Series", "pandas.Index", "pandas.api.extensions.ExtensionArray")
 VIEWS = (set, frozenset, type({}.keys()))
 LISTS = (list, tuple, range, type({}.values()), type({}.items()))
+TEXT_NAMES = [".".join(names) for names in TEXTS]
+USUAL = frozenset((list, tuple, dict))  # which need no look at what else they could be
 
 
 def simplify(value):
@@ -34,10 +37,13 @@ def simplify(value):
     room = RESULT_BYTES // 4
     while True:
         walk = Walk(room)
-        plain = walk.simplify(value, 0)
-        text = encode(plain)
-        if len(text.encode()) <= RESULT_BYTES:
-            return plain, walk.is_cut
+        try:
+            plain = walk.simplify(value, 0)
+            if len(encode(plain).encode()) <= RESULT_BYTES:
+                return plain, walk.is_cut
+        except MemoryError:
+            if room < LEAST:
+                raise
         room //= 4  # what was counted as one character is written as up to six bytes
 
 
@@ -79,12 +85,13 @@ class Walk:
         if isinstance(value, float):
             self.room -= 16
             return float(value) if math.isfinite(value) else None
-        if is_number(kind):
-            return self.convert(value.item(), depth)
-        if is_of(value, ("enum.Enum",)):
-            return self.simplify(value.value, depth + 1)
-        if is_of(value, [".".join(names) for names in TEXTS]):
-            return self.write(value)
+        if kind not in USUAL:
+            if is_number(kind):
+                return self.convert(value.item(), depth)
+            if is_of(value, ("enum.Enum",)):
+                return self.simplify(value.value, depth + 1)
+            if is_of(value, TEXT_NAMES):
+                return self.write(value)
         if depth >= DEPTH or id(value) in self.above:
             self.is_cut = True
             return None
@@ -100,6 +107,8 @@ class Walk:
         return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
     def convert_container(self, value, depth):
+        if type(value) in (list, tuple):
+            return self.fill_list(value, len(value), depth)
         if isinstance(value, OBJECTS) or is_of(value, ("types.MappingProxyType", "collections.abc.Mapping")):
             return self.fill_object(value.items(), depth)
         if is_of(value, ("pandas.DataFrame",)):

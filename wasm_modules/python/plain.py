@@ -100,13 +100,14 @@ def plain_number(value):
 encode_strictly = encoder(plain_number)
 
 
-def count_items(value):
-    """Those of a list or dict; of one of lists, theirs. Quick, and no more than a lower bound."""
-    if not isinstance(value, (list, tuple, dict)):
-        return 0
-    if len(value) > 1000 and type(value) is list and type(value[0]) in (list, tuple):
-        return sum([len(item) for item in value if type(item) in (list, tuple)])
-    return len(value)
+LEAST_BYTES = {list: 2, tuple: 2, dict: 5}  # of JSON, for each item
+
+
+def count_least_bytes(value):
+    """How many bytes of JSON a list, tuple or dict takes at least, also a list of those: quick, before it is written."""
+    if type(value) is list and len(value) > 1000 and type(value[0]) in LEAST_BYTES:
+        return sum([2 + len(item) * LEAST_BYTES[type(item)] for item in value if type(item) in LEAST_BYTES])
+    return len(value) * LEAST_BYTES[type(value)] if type(value) in LEAST_BYTES else 0
 
 
 def encode_result(value):
@@ -115,8 +116,8 @@ def encode_result(value):
         return b'D{"result":null}'
     if kind is int and -SMALL < value < SMALL:
         return f'D{{"result":{value}}}'.encode()
-    if (items := count_items(value)) > RESULT_BYTES // 2:  # each takes two bytes at least
-        raise TooLarge(f"it has {items:,} items, and a result may have {RESULT_BYTES:,} bytes of JSON")
+    if (least := count_least_bytes(value)) > RESULT_BYTES:
+        raise TooLarge(f"it has at least {least:,} bytes of JSON, and a result may have {RESULT_BYTES:,}")
     try:
         encoded = b"D" + encode_strictly({"result": value}).encode()
     except MemoryError:
