@@ -330,7 +330,7 @@ def _get(table: Table[Any], prefix: Row, values: Sequence[Any]) -> Steps[Rows]:
 def _content(tenant: str, session_id: str, path: str) -> Steps[tuple[StoredFile, bytes] | None]:
     rows = yield Get(FILES, (tenant, session_id), [path, *ancestors_of(path)])
     found = {file.path: file for file in map(FILES.decode, rows)}
-    require_way(path, lambda above: found[above].mode if above in found else None)
+    require_way(path, {file.path: file.mode for file in found.values() if file.is_directory}.get)
     if (file := found.get(path)) is None:
         return None
     if file.is_directory:

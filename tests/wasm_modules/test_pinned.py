@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -82,6 +83,14 @@ def test_artifacts_and_licences_are_unpacked_and_no_code_is(folders: Path, monke
     assert found == {PYTHON_CODE, PYTHON_LIBRARY, "licenses/cpython.txt"}
     assert (folders / "built" / PYTHON_CODE).read_bytes() == b"code"
     assert build.unpack_python(False, quiet)  # the package is not there any more, and not needed
+
+
+@pytest.mark.parametrize("package", [pinned.QUICKJS, pinned.ADA], ids=lambda package: package.requirement)
+def test_the_licence_of_what_is_compiled_is_with_the_guests_and_goes_into_wheels(package: pinned.Package) -> None:
+    name = package.requirement.partition("==")[0]
+    assert "Copyright" in (pinned.BUILT / "licenses" / f"{name}.txt").read_text("utf-8")
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    assert "wasm_modules/built/**" in project["tool"]["hatch"]["build"]["targets"]["wheel"]["artifacts"]
 
 
 @pytest.mark.parametrize("name", [PYTHON_CODE, PYTHON_LIBRARY])

@@ -80,3 +80,12 @@ def test_an_archive_may_bring_a_closed_directory_with_what_is_in_it(engine: Engi
         assert await code_of(store, put_file("/d/g", "x", protect=True)) == "FILE_NOT_PERMITTED"
 
     engine.run(scenario)
+
+
+def test_below_a_file_there_is_nothing_and_that_is_no_matter_of_permissions(engine: Engine) -> None:
+    async def scenario(store: Store) -> None:
+        await store.write("t1", [put_session(), put_file("/f", "x")])
+        assert await store.content("t1", "s1", "/f/x") is None
+        assert await code_of(store, put_file("/f/x", "y", protect=True)) == "NOT_A_DIRECTORY"
+
+    engine.run(scenario)
