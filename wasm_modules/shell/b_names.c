@@ -16,10 +16,11 @@ static bool is_keyword(const char *s)
     return false;
 }
 
-/* The files a name may stand for, in PATH's order. */
+/* The files a name may stand for, in PATH's order; where none can be executed, the first that cannot. */
 static strlist files_of(const char *name)
 {
     strlist found = { .a = &sh.tmp };
+    char *refused = NULL;
     struct stat st;
     if (strchr(name, '/')) {
         if (command_path(name) || (stat(name, &st) == 0 && S_ISREG(st.st_mode) && executable(name, &st)))
@@ -33,14 +34,16 @@ static strlist files_of(const char *name)
         if (end > p) { sb_add(&b, p, (size_t)(end - p)); sb_putc(&b, '/'); }
         sb_puts(&b, name);
         bool usual = !strncmp(sb_str(&b), "/usr/bin/", 9) || !strncmp(b.s, "/bin/", 5);
-        if ((usual && command_path(b.s)) || (stat(b.s, &st) == 0 && S_ISREG(st.st_mode) && executable(b.s, &st)))
-            sl_add(&found, b.s);
+        bool is_file = stat(b.s, &st) == 0 && S_ISREG(st.st_mode);
+        if ((usual && command_path(b.s)) || (is_file && executable(b.s, &st))) sl_add(&found, b.s);
+        else if (is_file && !refused) refused = b.s;
     }
     if (!found.n && (tool_find(name) || capability_has(name) || is_program_too(name))) {
         strbuf b = { .a = &sh.tmp };
         sb_printf(&b, "/usr/bin/%s", name);
         sl_add(&found, sb_str(&b));
     }
+    if (!found.n && refused) sl_add(&found, refused);
     return found;
 }
 

@@ -42,13 +42,14 @@ static int exec_while(node *n)
 {
     int status = 0;
     sh.loop_depth++;
-    for (;;) {
+    for (bool again = false;; again = true) {
+        if (again && jobs_waiting) background_round(n->u.pair.b);
+        if (sh.unwind) { if (leave_loop()) break; continue; }
         int c = condition(n->u.pair.a);
         if (sh.unwind) { if (leave_loop()) break; continue; }
         if ((c == 0) != (n->kind == N_WHILE)) break;
         status = exec_node(n->u.pair.b);
         if (leave_loop()) break;
-        if (jobs_waiting) background_round(n->u.pair.b);
     }
     sh.loop_depth--;
     if (sh.unwind == 0) sh.status = status;
