@@ -111,8 +111,8 @@ async def run_large(tenant: str, size_bytes: int, function: Callable[P, T], /, *
 CORES = os.cpu_count() or 1
 uploads = Pool("uploads", max(2, CORES))
 """Large bodies: hashing, decoding, encoding."""
-compilation = Pool("compilation", max(2, CORES))
-"""WebAssembly of hooks: what is compiled for a tenant."""
+compilation = Pool("compilation", max(2, CORES - 1))
+"""WebAssembly of hooks: what is compiled for a tenant. Two at least: one tenant's slow module keeps no other's waiting."""
 tenant_data = Pool("tenant-data", max(2, CORES), waiting_max=64)
 """What is computed from a tenant's stored data, mostly by waiting for a child: differences, archives, searches."""
 contents = Pool("contents", 4, waiting_max=4096)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import threading
 from collections import OrderedDict
 from typing import Final, NamedTuple
@@ -20,7 +19,6 @@ from typing import Final, NamedTuple
 from gateway.hooks.wasm_inspection import BadModule, inspect_module
 from gateway.pools import compilation
 from sandbox.confinement.child import Child, ChildDied
-from sandbox.workers.local.threads import LOW_PRIORITY
 
 CPU_SECONDS: Final = 8
 WALL_SECONDS: Final = 16
@@ -130,7 +128,6 @@ def answer(module: bytes) -> bytes:
     """What the child does: compile one module."""
     from sandbox.engine.wasmtime import Engine, NativeError
 
-    os.nice(LOW_PRIORITY)
     try:
         code = Engine().compile(module)
     except NativeError as error:

@@ -1,8 +1,9 @@
 """A child process that answers one request at a time, and is killed when it overruns its time or is no longer wanted.
 
 The child imports the function named "module:function", limits itself, says hello and answers: a length and bytes each way, on
-pipes. It is started when it is first needed, and again after it was killed. `ask_fork` does the same with a fork, for a process
-that may start no program. What waits is asked every ten milliseconds whether it still does (`Check`).
+pipes. It has a low priority. It is started when it is first needed, and again after it was killed. `ask_fork` does
+the same with a fork, for a process that may start no program. What waits is asked every ten milliseconds whether it still does
+(`Check`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from typing import Final, NoReturn
 from sandbox.confinement.privileges import limit_resources
 
 CHECK_SECONDS: Final = 0.01
-_START: Final = "from sandbox.confinement.child import serve; serve()"
+_START: Final = (
+    "from sandbox.confinement.privileges import lower_priority; lower_priority(); "
+    "from sandbox.confinement.child import serve; serve()"
+)
 _START_SECONDS: Final = 60.0
 _HELLO: Final = b"!"
 _LENGTH: Final = struct.Struct("<I")
@@ -60,7 +64,7 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={"PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)},
-            start_new_session=True,
+            process_group=0,  # and not a session: see `lower_priority`
         )
         with self._or_gone():
             _read(process, len(_HELLO), time.monotonic() + _START_SECONDS, wait_on)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -13,6 +14,8 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1,
 _CAPABILITY_VERSION: Final = 0x20080522
 _CAPABILITIES_MAX: Final = 64
 _SIGKILL: Final = 9
+LOW_PRIORITY: Final = 10
+"""The nice value of what computes for long. At 19, or as SCHED_IDLE, it would get nothing on a machine that has other work."""
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -33,6 +36,13 @@ def call(number: int, *arguments: object) -> int:
 
 def _set(option: int, value: int) -> None:
     check(libc.prctl(option, ctypes.c_ulong(value), *(ctypes.c_ulong(0),) * 3))
+
+
+def lower_priority(thread: int = 0) -> None:
+    """Of this thread, or of another one of this process: the rest of Hatchway goes first. It cannot be undone. Processes of
+    another session are no rest to the kernel (autogroup): it gives sessions equal shares, whatever the priorities in them."""
+    with contextlib.suppress(OSError):  # it has ended, or may not
+        os.setpriority(os.PRIO_PROCESS, thread, LOW_PRIORITY)
 
 
 def forgo_new_privileges() -> None:

@@ -10,15 +10,13 @@ it is run again when the run is replayed. Programs nest a few levels deep.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import threading
 from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
 
 from sandbox.capabilities.registry import Calls
+from sandbox.confinement.privileges import lower_priority
 from sandbox.engine import stacks
 from sandbox.engine.limits import Run
 from sandbox.engine.wasmtime import Trap
@@ -41,7 +39,6 @@ _OUTPUT_SHARE: Final = 4
 """Of the run's memory: the output of a program is held by the one that started it, more than once."""
 _FIELDS_MAX: Final = 20_000
 _TRAPPED: Final = 134
-_LOW_PRIORITY: Final = 10
 _encode = msgspec.json.Encoder().encode
 
 
@@ -101,8 +98,7 @@ class NestedPrograms:
             return None
 
     def _run(self, program: Program, command: _Command, left: SessionLimits) -> bytes:
-        with contextlib.suppress(OSError):  # THREAT[TM-LIM-STARVE]: what is started yields to what others begin
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOW_PRIORITY)
+        lower_priority()  # THREAT[TM-LIM-STARVE]: what is started yields to what others begin
         most_bytes = (self.run.limits.memory_mb << 20) // _OUTPUT_SHARE
         limits = msgspec.structs.replace(left, max_stdout_bytes=most_bytes)
         stdin = b"" if program.reads_code else command.stdin

@@ -90,7 +90,7 @@ class Zygote:
             stderr=subprocess.DEVNULL,
             env={"PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)},
             pass_fds=[theirs.fileno()],
-            start_new_session=True,
+            process_group=0,  # THREAT[TM-LIM-STARVE]: and not a session, nor has a worker one: see `lower_priority`
         )
         theirs.close()
         ours.setblocking(False)

@@ -216,8 +216,6 @@ class Zygote:
         status = 70
         try:
             try:
-                # THREAT[TM-LIM-STARVE]: a session of its own, to which the kernel gives its own share of the cores (autogroup).
-                os.setsid()
                 self._prepare(end, parsing)
                 jail.enter(self._options.mode)
             except Exception as error:

@@ -27,10 +27,10 @@ from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
 from sandbox.confinement import landlock, namespaces, privileges, seccomp
+from sandbox.confinement.privileges import LOW_PRIORITY
 from sandbox.confinement.seccomp import ALL, ALLOW, ENOSYS, Filter, Rule
 from sandbox.errors import SetupError
 from sandbox.workers.jail import cgroups
-from sandbox.workers.local.threads import LOW_PRIORITY
 
 Mode = Literal["required", "best_effort"]
 

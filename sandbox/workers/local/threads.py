@@ -17,7 +17,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import os
 import threading
 import time
 from collections import deque
@@ -25,13 +24,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
+from sandbox.confinement.privileges import lower_priority
+
 _IDLE_SECONDS: Final = 0.0005
 _WORKS_UNTIDY_MAX: Final = 8
 _BUSY_SECONDS: Final = 0.004
 """CPU time of one work: most runs are shorter."""
 _LOW_SECONDS: Final = 1.0
-LOW_PRIORITY: Final = 10
-"""The nice value of what computes for long."""
 _THREAD_CPU_CLOCK: Final = 6
 """With a thread's number in the bits above: the clock of that thread."""
 _Nothing = Callable[[], object]
@@ -122,8 +121,7 @@ class Threads:
         answer.watch = loop.call_later(pause_s, self._watch, answer, load, pause_s)
 
     def _lower(self, thread: int) -> None:
-        with contextlib.suppress(OSError):  # it has ended, or may not
-            os.setpriority(os.PRIO_PROCESS, thread, LOW_PRIORITY)
+        lower_priority(thread)
         self._lowered.add(thread)
 
     def _serve(self, hand: _Hand) -> None:

@@ -375,6 +375,16 @@ def test_tm_iso_zygote_no_secret_of_the_host_or_of_another_tenant_reaches_a_work
     asyncio.run(asyncio.wait_for(main(), 100))
 
 
+def test_tm_lim_starve_priorities_of_workers_count_against_ours(with_pool: Pool) -> None:
+    """The kernel compares them within a session only, if it groups processes by sessions."""
+
+    async def act(workers: ProcessWorkers) -> None:
+        pid = await _pid(workers, "acme")
+        assert os.getsid(pid) == os.getsid(0) and os.getpgid(pid) != os.getpgid(0)
+
+    with_pool(act)
+
+
 def test_a_workers_memory_is_told(with_pool: Pool) -> None:
     async def act(workers: ProcessWorkers) -> None:
         pid = await _pid(workers, "acme")

@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from sandbox.workers.local.threads import LOW_PRIORITY, Load, Threads
+from sandbox.confinement.privileges import LOW_PRIORITY
+from sandbox.workers.local.threads import Load, Threads
 
 SECONDS = 20
 
