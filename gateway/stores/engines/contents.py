@@ -7,7 +7,9 @@ thread of its own.
 Rules: a content has a file that is written once and a key that is used once; a row holds both as its reference. INVARIANT: what a
 committed row refers to is on the disk. What no row refers to is removed after the write that made it so, or by `collect` after a
 crash. Deleted is unreadable: the key goes with its row, which the engine overwrites. A file that is being placed is locked, so
-that `collect` leaves it; while the folder is locked, which is how a copy of a served store is made, nothing is removed.
+that `collect` leaves it; while the folder is locked, which is how a copy of a served store is made, nothing is removed. The disk
+is shared as well: while other tenants write, contents are flushed piece by piece, with pauses, because a flush waits for all that
+is on its way to the disk.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ import fcntl
 import io
 import os
 import secrets
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -30,6 +34,9 @@ _NONCE: Final = bytes(12)
 """A key seals one content, so the nonce need not differ."""
 _TAG_BYTES: Final = 16
 _LOCKED_AT_ONCE: Final = 100
+_PAUSE_SHARE: Final = 3
+"""How many times as long as a piece took nothing is written after it."""
+_PAUSE_SECONDS_MAX: Final = 0.05
 
 
 class Placed(NamedTuple):
@@ -44,9 +51,10 @@ class Contents:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._turn = threading.Lock()
 
-    def place(self, contents: Iterable[bytes]) -> list[Placed]:
-        """Raises OSError; then nothing is left of them."""
+    def place(self, contents: Iterable[bytes], is_shared: Callable[[], bool] = lambda: False) -> list[Placed]:
+        """`is_shared` says whether others write meanwhile. Raises OSError; then nothing is left of them."""
         if not self.folder.is_dir():
             self.folder.mkdir(mode=0o700, exist_ok=True)
             _flush_folder(self.folder.parent)
@@ -54,7 +62,7 @@ class Contents:
         try:
             for data in contents:
                 placed.append(self._create())
-                _write(placed[-1].descriptor, data, _split(placed[-1].reference)[1])
+                self._write(placed[-1], data, is_shared)
             _flush_folder(self.folder)
         except BaseException:
             for one in placed:
@@ -69,6 +77,23 @@ class Contents:
         descriptor = os.open(self.folder / _split(reference)[0], flags, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_SH)
         return Placed(reference, descriptor)
+
+    def _write(self, placed: Placed, data: bytes, is_shared: Callable[[], bool]) -> None:
+        encryptor, at = _cipher(_split(placed.reference)[1]).encryptor(), 0
+        for piece in _cut(memoryview(data)):
+            write = self._write_in_turn if is_shared() else _write_at
+            at = write(placed.descriptor, encryptor.update(piece), at)
+        _write_at(placed.descriptor, encryptor.finalize() + encryptor.tag, at)
+        os.fdatasync(placed.descriptor)
+
+    def _write_in_turn(self, descriptor: int, data: bytes, at: int) -> int:
+        """One at a time, and then nothing for a while."""
+        with self._turn:
+            began_s = time.monotonic()
+            at = _write_at(descriptor, data, at)
+            os.fdatasync(descriptor)
+            time.sleep(min(_PAUSE_SECONDS_MAX, _PAUSE_SHARE * (time.monotonic() - began_s)))
+        return at
 
     def read(self, reference: str) -> bytes:
         """Raises FileNotFoundError if it was removed, and STORE_CORRUPT if it is damaged."""
@@ -138,14 +163,6 @@ def _lock(descriptor: int, kind: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def _write(descriptor: int, data: bytes, key: bytes) -> None:
-    encryptor, at = _cipher(key).encryptor(), 0
-    for piece in _cut(memoryview(data)):
-        at = _write_at(descriptor, encryptor.update(piece), at)
-    _write_at(descriptor, encryptor.finalize() + encryptor.tag, at)
-    os.fdatasync(descriptor)
 
 
 def _write_at(descriptor: int, data: bytes, at: int) -> int:

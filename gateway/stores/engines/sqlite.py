@@ -17,6 +17,7 @@ import os
 import queue
 import sqlite3
 import threading
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -52,6 +53,7 @@ T = TypeVar("T")
 _GROUP_MAX: Final = 256
 _LARGE_BYTES: Final = 256 << 10
 """A write that others need not wait for."""
+_LATELY_SECONDS: Final = 0.25
 _SMALL_SHRINK_PAGES: Final = 256
 _JOURNAL_BYTES: Final = 64 << 20
 _WRITER: Final = (
@@ -97,6 +99,8 @@ class SqliteStore(Store):
         """The end of the log may hold a write that failed: after a crash it would be there."""
         self._doubtful: set[str] = set()
         """References of such writes."""
+        self._lately: dict[str, float] = {}
+        """When the last two tenants wrote rows."""
 
     @classmethod
     async def open(
@@ -157,13 +161,20 @@ class SqliteStore(Store):
         if large:
             await run_to_completion(self._place_and_write(tenant, make_steps, large, large_of))
         else:
+            self._lately.pop(tenant, None)
+            self._lately = dict([*self._lately.items(), (tenant, time.monotonic())][-2:])
             await self._write_rows(tenant, make_steps, {}, deletes=deletes, large_of=large_of)
+
+    def _is_shared(self, tenant: str) -> bool:
+        """Whether another tenant has written rows lately."""
+        now_s = time.monotonic()
+        return any(other != tenant and now_s - at_s < _LATELY_SECONDS for other, at_s in self._lately.items())
 
     async def _place_and_write(
         self, tenant: str, make_steps: Callable[[], Steps[None]], large: Mapping[int, bytes], large_of: str | None
     ) -> None:
         try:
-            placed = await threads.run(tenant, self._contents.place, list(large.values()))
+            placed = await threads.run(tenant, self._contents.place, list(large.values()), lambda: self._is_shared(tenant))
         except OSError as error:
             raise translate(error) from error
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import itertools
 import os
 import resource
 import sqlite3
@@ -103,6 +104,46 @@ def test_while_the_folder_is_locked_nothing_is_removed(tmp_path: Path) -> None:
     os.close(folder)
     contents.collect(list)
     assert names(contents.folder) == set()
+
+
+def test_tm_lim_starve_contents_are_flushed_piece_by_piece_while_others_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents, flushes, flush = Contents(tmp_path / "contents"), [], os.fdatasync
+
+    def count(descriptor: int) -> None:
+        flushes.append(os.fstat(descriptor).st_size)
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fdatasync", count)
+    data = os.urandom(1 << 20)
+    (alone,) = contents.place([data])
+    assert len(flushes) == 1
+    (shared,) = contents.place([data], lambda: True)
+    sizes = flushes[1:]
+    assert len(sizes) == 5 and all(after - before <= 256 << 10 for before, after in itertools.pairwise(sizes))
+    assert contents.read(alone.reference) == contents.read(shared.reference) == data
+    for placed in (alone, shared):
+        os.close(placed.descriptor)
+
+
+def test_others_write_if_another_tenant_has_written_rows_lately(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = 100.0
+    monkeypatch.setattr("gateway.stores.engines.sqlite.time.monotonic", lambda: now_s)
+
+    async def main() -> None:
+        nonlocal now_s
+        store = await opened(tmp_path / "store.db")
+        assert not store._is_shared("t1") and store._is_shared("t2")
+        await store.write("t2", [PutTenant(tenant("t2"))])
+        await store.write("t1", [put_file("/a", b"small")])
+        assert store._is_shared("t1") and store._is_shared("t2")
+        now_s += 1
+        await store.write("t1", [put_file("/a", b"small")])
+        assert not store._is_shared("t1") and store._is_shared("t2")
+        await store.close()
+
+    asyncio.run(main())
 
 
 async def opened(path: Path) -> SqliteStore:
