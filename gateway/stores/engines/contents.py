@@ -8,8 +8,8 @@ Rules: a content has a file that is written once and a key that is used once; a 
 committed row refers to is on the disk. What no row refers to is removed after the write that made it so, or by `collect` after a
 crash. Deleted is unreadable: the key goes with its row, which the engine overwrites. A file that is being placed is locked, so
 that `collect` leaves it; while the folder is locked, which is how a copy of a served store is made, nothing is removed. The disk
-is shared as well: while other tenants write, contents are flushed piece by piece, with pauses, because a flush waits for all that
-is on its way to the disk.
+is shared as well: a flush waits for all that is on its way to it, so while other tenants write, contents go there piece by piece,
+one at a time, with pauses.
 """
 
 from __future__ import annotations
@@ -34,9 +34,6 @@ _NONCE: Final = bytes(12)
 """A key seals one content, so the nonce need not differ."""
 _TAG_BYTES: Final = 16
 _LOCKED_AT_ONCE: Final = 100
-_PAUSE_SHARE: Final = 3
-"""How many times as long as a piece took nothing is written after it."""
-_PAUSE_SECONDS_MAX: Final = 0.05
 
 
 class Placed(NamedTuple):
@@ -53,8 +50,9 @@ class Contents:
         self.folder = folder
         self._turn = threading.Lock()
 
-    def place(self, contents: Iterable[bytes], is_shared: Callable[[], bool] = lambda: False) -> list[Placed]:
-        """`is_shared` says whether others write meanwhile. Raises OSError; then nothing is left of them."""
+    def place(self, contents: Iterable[bytes], find_pause: Callable[[], float] = lambda: 0.0) -> list[Placed]:
+        """`find_pause` says how many seconds of the disk to leave to others before the next piece; 0 if there are none. Raises
+        OSError; then nothing is left of them."""
         if not self.folder.is_dir():
             self.folder.mkdir(mode=0o700, exist_ok=True)
             _flush_folder(self.folder.parent)
@@ -62,7 +60,7 @@ class Contents:
         try:
             for data in contents:
                 placed.append(self._create())
-                self._write(placed[-1], data, is_shared)
+                self._write(placed[-1], data, find_pause)
             _flush_folder(self.folder)
         except BaseException:
             for one in placed:
@@ -78,22 +76,19 @@ class Contents:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
         return Placed(reference, descriptor)
 
-    def _write(self, placed: Placed, data: bytes, is_shared: Callable[[], bool]) -> None:
+    def _write(self, placed: Placed, data: bytes, find_pause: Callable[[], float]) -> None:
         encryptor, at = _cipher(_split(placed.reference)[1]).encryptor(), 0
         for piece in _cut(memoryview(data)):
-            write = self._write_in_turn if is_shared() else _write_at
-            at = write(placed.descriptor, encryptor.update(piece), at)
+            sealed, pause_s = encryptor.update(piece), find_pause()
+            with self._turn if pause_s else contextlib.nullcontext():
+                end = _write_at(placed.descriptor, sealed, at)
+                if pause_s:
+                    # Now, and not with the flush at the end, all at once.
+                    os.posix_fadvise(placed.descriptor, at, end - at, os.POSIX_FADV_DONTNEED)
+                    time.sleep(pause_s)
+            at = end
         _write_at(placed.descriptor, encryptor.finalize() + encryptor.tag, at)
         os.fdatasync(placed.descriptor)
-
-    def _write_in_turn(self, descriptor: int, data: bytes, at: int) -> int:
-        """One at a time, and then nothing for a while."""
-        with self._turn:
-            began_s = time.monotonic()
-            at = _write_at(descriptor, data, at)
-            os.fdatasync(descriptor)
-            time.sleep(min(_PAUSE_SECONDS_MAX, _PAUSE_SHARE * (time.monotonic() - began_s)))
-        return at
 
     def read(self, reference: str) -> bytes:
         """Raises FileNotFoundError if it was removed, and STORE_CORRUPT if it is damaged."""

@@ -54,6 +54,8 @@ _GROUP_MAX: Final = 256
 _LARGE_BYTES: Final = 256 << 10
 """A write that others need not wait for."""
 _LATELY_SECONDS: Final = 0.25
+_PAUSE_COMMITS: Final = 3
+_PAUSE_SECONDS_MAX: Final = 0.05
 _SMALL_SHRINK_PAGES: Final = 256
 _JOURNAL_BYTES: Final = 64 << 20
 _WRITER: Final = (
@@ -99,6 +101,8 @@ class SqliteStore(Store):
         """The end of the log may hold a write that failed: after a crash it would be there."""
         self._doubtful: set[str] = set()
         """References of such writes."""
+        self._commit_s = 0.005
+        """What a commit takes, lately."""
         self._lately: dict[str, float] = {}
         """When the last two tenants wrote rows."""
 
@@ -165,16 +169,18 @@ class SqliteStore(Store):
             self._lately = dict([*self._lately.items(), (tenant, time.monotonic())][-2:])
             await self._write_rows(tenant, make_steps, {}, deletes=deletes, large_of=large_of)
 
-    def _is_shared(self, tenant: str) -> bool:
-        """Whether another tenant has written rows lately."""
+    def _find_pause(self, tenant: str) -> float:
+        """How long contents leave the disk to others between two pieces: for some commits, if another tenant has written rows
+        lately. A slower disk, or one that is slowed down by this, makes it longer."""
         now_s = time.monotonic()
-        return any(other != tenant and now_s - at_s < _LATELY_SECONDS for other, at_s in self._lately.items())
+        is_shared = any(other != tenant and now_s - at_s < _LATELY_SECONDS for other, at_s in self._lately.items())
+        return min(_PAUSE_COMMITS * self._commit_s, _PAUSE_SECONDS_MAX) if is_shared else 0.0
 
     async def _place_and_write(
         self, tenant: str, make_steps: Callable[[], Steps[None]], large: Mapping[int, bytes], large_of: str | None
     ) -> None:
         try:
-            placed = await threads.run(tenant, self._contents.place, list(large.values()), lambda: self._is_shared(tenant))
+            placed = await threads.run(tenant, self._contents.place, list(large.values()), lambda: self._find_pause(tenant))
         except OSError as error:
             raise translate(error) from error
         try:
@@ -229,7 +235,10 @@ class SqliteStore(Store):
                 else:
                     group.append(job)
             if group:
-                self._deliver(self._commit_group(group))
+                began_s = time.monotonic()
+                outcomes = self._commit_group(group)
+                self._commit_s += (time.monotonic() - began_s - self._commit_s) / 8
+                self._deliver(outcomes)
             if large:
                 tenant, line = large.popitem(last=False)
                 self._deliver(self._commit_group([line.popleft()]))
