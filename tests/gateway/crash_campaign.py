@@ -33,7 +33,6 @@ from pathlib import Path
 from gateway.audit import verification
 from gateway.errors import StoreFailed, Unavailable
 from gateway.records import Run
-from gateway.stores import audit_chain
 from gateway.stores.changes import AppendAudit, Change, DeleteRecord, PutRun, PutTenant, PutValue, TrimAudit
 from gateway.stores.engines.postgres import PostgresStore
 from gateway.stores.engines.sqlite import SqliteStore
@@ -208,7 +207,7 @@ class Campaign:
         verdict = await verification.AuditLog(store).verify(TENANT)
         if not verdict.ok:
             self._problem(f"the audit chain: {verdict.findings[:3]}")
-        counts = Counter([(one.subject, one.data["n"]) async for one in audit_chain.read(store, TENANT) if one.kind == "write"])
+        counts = Counter([(one.subject, one.data["n"]) async for one in store.walk_audit(TENANT) if one.kind == "write"])
         newest: dict[str, int] = {}
         for session, number in counts:
             newest[session] = max(newest.get(session, 0), number)

@@ -18,7 +18,6 @@ from gateway.runs.approvals import Decide
 from gateway.runs.runs import RunBody
 from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
-from gateway.stores import audit_chain
 from gateway.stores.changes import AppendAudit, PutTenant
 from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.stored import StoreLimits
@@ -236,7 +235,7 @@ def test_a_run_with_very_many_calls_is_kept_and_every_call_is_in_the_audit(monke
             (warning,) = result.diagnostics
             assert warning.code == "EXTERNAL_CALLS_CUT" and "55" in warning.message
             await house.audit.flush()
-            noted = [one async for one in audit_chain.read(store, "acme") if one.kind == "call"]
+            noted = [one async for one in store.walk_audit("acme") if one.kind == "call"]
             assert [one.data["run"] for one in noted] == [done.id] * 75
 
     asyncio.run(main())
