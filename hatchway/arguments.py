@@ -16,6 +16,7 @@ from sandbox.capabilities.registry import Capability, Registry
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
 from sandbox.filesystem.inode_table import VfsLimits
+from sandbox.limits import LIBRARY_LIMITS
 from sandbox.sessions.request_checks import parse_language
 from sandbox.wire import Language, OnLimit, RunRequest, SessionLimits
 
@@ -86,6 +87,11 @@ def build_request(
 
 def refuse_kind(name: str, expected: str, given: object) -> RequestError:
     return RequestError("INVALID_ARGUMENT", f"{name} must be {expected}, not {type(given).__name__}")
+
+
+def start_limits(given: Limits) -> SessionLimits:
+    """Of a session that is started with these."""
+    return complete_limits(given, LIBRARY_LIMITS) or LIBRARY_LIMITS
 
 
 def complete_limits(given: Limits, base: SessionLimits) -> SessionLimits | None:

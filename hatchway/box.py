@@ -25,6 +25,7 @@ from hatchway.arguments import (
     check_sealed,
     choose_keys,
     complete_limits,
+    start_limits,
 )
 from hatchway.values import Values
 from sandbox.capabilities.registry import Registry
@@ -39,7 +40,7 @@ from sandbox.sessions.host_files import Files
 from sandbox.sessions.request_checks import parse_language
 from sandbox.sessions.results import failure
 from sandbox.sessions.session import OnOutput, Session
-from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, OnLimit, RunResult, RunStatus, SessionMeta
+from sandbox.wire import DEFAULT_SESSION_ID, Language, OnLimit, RunResult, RunStatus, SessionMeta
 
 if TYPE_CHECKING:
     from sandbox.encoding.sealing import Keys
@@ -101,7 +102,7 @@ class Sandbox:
         self._session = Session(
             session_id,
             language=chosen if language is None else parse_language(language),
-            limits=complete_limits(limits, DEFAULT_LIMITS) or DEFAULT_LIMITS,
+            limits=start_limits(limits),
             files=check_files(files),
             registry=build_registry(tools),
             metered=metered if state is None else state.metered,
@@ -270,7 +271,7 @@ class Sandbox:
 
         check_callable("progress", progress)
         check_kind("tenant", tenant, str)
-        chosen = complete_limits(limits, DEFAULT_LIMITS) or DEFAULT_LIMITS
+        chosen = start_limits(limits)
         registry, files = build_registry(tools), check_files(files)
         sealed = check_sealed("a snapshot", blob)
         found = open_snapshot(sealed, choose_keys(keys), tenant=tenant, memory_mb=check(chosen).memory_mb, files=files)

@@ -72,6 +72,8 @@ LIMITS: Final[dict[str, Limit]] = {
 """In the order of the command line's help."""
 _DEFAULTS: Final = {name: limit.default for name, limit in LIMITS.items()}
 DEFAULT_LIMITS: Final = SessionLimits()
+LIBRARY_LIMITS: Final = SessionLimits(max_stack_depth=1000)
+"""Of sessions that the library and the command line start: the contract's, but for as many frames as Python has by itself."""
 MOST: Final = SessionLimits(**{name: limit.most for name, limit in LIMITS.items()})
 LIMIT_OF_CODE: Final = {limit.code: name for name, limit in LIMITS.items() if limit.code is not None}
 LIMIT_OF_OPTION: Final = {limit.option: name for name, limit in LIMITS.items() if limit.option is not None}

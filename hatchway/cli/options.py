@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import Any
 
-from sandbox.limits import LIMITS
+from sandbox.limits import LIBRARY_LIMITS, LIMITS
 
 
 def add_parser(commands: Any, name: str, **texts: str) -> argparse.ArgumentParser:
@@ -49,7 +49,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     add_many(parser, "--input", "NAME=JSON", "set a variable before the program starts")
     add_many(parser, "--file", "HOST[:GUEST]", "copy a file or a folder into /workspace first")
     add("--template", metavar="NAME", help="start from a template (hatchway template build)")
-    for limit in LIMITS.values():
+    for name, limit in LIMITS.items():
         if limit.option is not None:
-            option, help = "--" + limit.option.replace("_", "-"), f"{limit.help} (default {limit.default})"
+            option, help = "--" + limit.option.replace("_", "-"), f"{limit.help} (default {getattr(LIBRARY_LIMITS, name)})"
             add(option, type=int, metavar="N", help=help)

@@ -29,6 +29,7 @@ from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
 from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
+from hatchway.arguments import start_limits
 from hatchway.cli.host_files import list_pairs, read_bytes
 from hatchway.cli.program import parse_pair
 from hatchway.cli.terminal import complain, show_progress, write_output
@@ -38,7 +39,7 @@ from sandbox.errors import RequestError
 from sandbox.guests.images import images
 from sandbox.languages import GUEST_OF
 from sandbox.sessions.results import failure
-from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Language, RunResult, RunStatus, Severity
+from sandbox.wire import Diagnostic, Language, RunResult, RunStatus, Severity
 from sandbox.workers.local.worker import LocalWorkers
 
 TENANT: Final = "local"
@@ -70,7 +71,7 @@ async def _run(options: argparse.Namespace, body: RunBody, limits: dict[str, int
         asked = CreateSession(
             id=_SESSION,
             language=body.language or Language.PYTHON,
-            limits=msgspec.structs.replace(DEFAULT_LIMITS, **limits),
+            limits=start_limits(limits),
         )
         await service.sessions.create(principal, asked)
         for path, place in list_pairs(options.file):

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from hatchway.arguments import check_label, complete_limits
+from hatchway.arguments import check_label, start_limits
 from hatchway.box import Sandbox
 from hatchway.cli import snapshot_inspect
 from hatchway.cli.host_files import read_bytes, write_bytes
@@ -31,7 +31,6 @@ from sandbox.snapshots.diff import diff
 from sandbox.snapshots.history import History, default_path
 from sandbox.snapshots.recordings import Recording, replay
 from sandbox.snapshots.snapshot_format import Origin, Snapshot, open_snapshot, thaw
-from sandbox.wire import DEFAULT_LIMITS
 
 
 def add_command(commands: Any) -> None:
@@ -98,7 +97,7 @@ def _find(name: str) -> Snapshot:
 
 def _start(options: argparse.Namespace, *, record: bool) -> tuple[Sandbox, str | None]:
     """The sandbox a program runs in, and the id of the snapshot it starts from."""
-    limits = complete_limits(choose_limits(options), DEFAULT_LIMITS) or DEFAULT_LIMITS
+    limits = start_limits(choose_limits(options))
     if options.start is None:
         chosen = {"language": options.language, "template": options.template, "limits": limits}
         return Sandbox(record=record, progress=show_progress, **chosen), None

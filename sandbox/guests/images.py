@@ -35,6 +35,7 @@ from sandbox.filesystem import standard_tree
 from sandbox.filesystem.descriptors import DescriptorTable
 from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
 from sandbox.filesystem.vfs import HostFile, Vfs
+from sandbox.guests import cpython
 from sandbox.wasi.wasi import SIGNATURES, Wasi
 from wasm_modules.pinned import ARTIFACTS, BUILT, PYTHON_CODE, PYTHON_LIBRARY, PinError, check
 
@@ -55,7 +56,7 @@ _ZERO_PAGE: Final = bytes(PAGE_BYTES)
 _COMPILE_SECONDS_PER_MB = 0.75
 _PRELUDE_MODULES = (
     "surroundings", "plain", "nearest", "absent", "permissions", "capabilities", "loop", "processes", "displays", "failures",
-    "turn", "immortals", "install",
+    "magics", "timing", "notebook", "turn", "immortals", "install",
 )  # fmt: skip
 _PYTHON_TURNS = (
     b'{"code":"import _hatchway\\n_hatchway.install.preload()\\ndel _hatchway"}',
@@ -273,7 +274,7 @@ class Images:
         """The cache's names for an image's code and memory."""
         code = hashlib.sha256(f"{_FORMAT} {source.digest} {self.engine(metered).settings}".encode()).hexdigest()[:20]
         library = source.library[1] if source.library else None
-        parts = (code, library, source.turns, source.preopens, ENVIRON, IMPORTS, standard_tree.PROGRAMS)
+        parts = (code, library, source.turns, source.preopens, ENVIRON, IMPORTS, standard_tree.PROGRAMS, cpython.STACK_BYTES)
         made_of = hashlib.sha256(repr(parts).encode()).hexdigest()[:20]
         return f"{source.name}-{code}.cwasm", f"{source.name}-{made_of}.mem"
 
@@ -333,6 +334,8 @@ def _start(source: Source, prepared: Prepared, files: Checkpoint) -> GuestMemory
     instance = Instance(prepared, call)
     memory = wasi.memory = GuestMemory(instance)
     instance.watch()
+    if source.library and not cpython.widen_stack(memory):
+        raise SetupError("the python guest has its stack elsewhere than this version expects")
     if instance.has("_initialize"):
         instance.call("_initialize")
     for number, turn in enumerate(source.turns):

@@ -15,16 +15,11 @@ import struct
 from typing import Final
 
 from sandbox.engine.memory import GuestMemory, MemoryFault
+from sandbox.guests import cpython
 from sandbox.guests.images import Image
 
 _MESSAGE: Final = struct.Struct("<BI")
 _FLAG, _EXCEPTION = 0, 1
-_COOKIE: Final = b"xdebugpy"
-"""Begins CPython's table of its own layout, which it has for debuggers."""
-_OFFSETS: Final = struct.Struct("<32Q")
-_INTERPRETERS, _THREADS, _THREAD_INTERPRETER, _THREAD_ID = 4, 8, 24, 29
-"""Where 3.15 has them in that table. What should be raised stands before the thread's id, the bits behind its interpreter."""
-_RAISE_BIT: Final = 1 << 3
 
 
 class Interrupt:
@@ -39,7 +34,7 @@ class Interrupt:
             if kind == _FLAG:
                 self._words = [(address, 1, 0)]
             elif kind == _EXCEPTION:
-                self._words = _find_thread(image, memory, address)
+                self._words = _find_exception_words(image, memory, address)
         except (struct.error, MemoryFault):
             pass
 
@@ -57,11 +52,6 @@ class Interrupt:
             pass
 
 
-def _find_thread(image: Image, memory: GuestMemory, exception: int) -> list[tuple[int, int, int]]:
-    runtime = image.root.contents.find(_COOKIE)
-    if runtime < 0:
-        return []
-    offsets = _OFFSETS.unpack(memory.read(runtime + len(_COOKIE), _OFFSETS.size))
-    thread = memory.u32(memory.u32(runtime + offsets[_INTERPRETERS]) + offsets[_THREADS])
-    bits = thread + offsets[_THREAD_INTERPRETER] + 4
-    return [(thread + offsets[_THREAD_ID] - 4, exception, 0), (bits, _RAISE_BIT, ~_RAISE_BIT & 0xFFFFFFFF)]
+def _find_exception_words(image: Image, memory: GuestMemory, exception: int) -> list[tuple[int, int, int]]:
+    runtime = image.root.contents.find(cpython.COOKIE)
+    return cpython.find_exception_words(runtime, memory, exception) if runtime >= 0 else []

@@ -5,6 +5,7 @@ coroutine, get it too: `awaitable` knows what came from a capability. Calls that
 its like are made when asyncio comes to them, so that it is asyncio that is told of failures.
 """
 
+import _frozen_importlib
 import _frozen_importlib_external
 import ast
 import builtins
@@ -172,7 +173,8 @@ source_to_code = _frozen_importlib_external.SourceLoader.source_to_code
 def compile_module(loader, data, path, *args, **kwargs):
     """A program's own modules may await capabilities as it does."""
     if type(data) is bytes and b"await" in data:
-        data = AwaitAnswers().visit(compile(data, path, "exec", ast.PyCF_ONLY_AST, True))
+        tree = _frozen_importlib._call_with_frames_removed(compile, data, path, "exec", ast.PyCF_ONLY_AST, True)
+        data = AwaitAnswers().visit(tree)
     return source_to_code(loader, data, path, *args, **kwargs)
 
 

@@ -11,7 +11,7 @@ import sys
 import traceback
 import types
 
-from _hatchway.absent import FOR_EVER, NETWORK, PROCESSES, THREADS
+from _hatchway.absent import FOR_EVER, NETWORK, THREADS
 from _hatchway.capabilities import ToolError
 from _hatchway.surroundings import flush_streams, lift_recursion_limit, main, mend_streams, say
 
@@ -29,7 +29,11 @@ IMPORTABLE = (
 )
 NOTEBOOK = "this is no notebook, and needs none: display() is there, and figures are shown when the program ends"
 INSTALLERS = ("pip ", "pip3 ", "python -m pip ", "python3 -m pip ", "conda ", "mamba ", "uv ", "apt ", "apt-get ")
+NOT_BUNDLED = "this data does not come with the sandbox: give it to the session as a file, and read it from there"
+LIBRARY = "/usr/local/lib/python315.zip/"
+DATA = "sklearn.datasets."
 NATIVE_OVERFLOW = "Stack overflow (used"
+WITHOUT_EXCEPTION = "returned NULL without setting an exception"
 FOR_WANT_OF_THREADS = ("can't start new thread", FOR_EVER)
 CODES = (
     (SyntaxError, "SYNTAX_ERROR"),
@@ -42,7 +46,7 @@ CODES = (
 
 
 def column_of(line, byte_offset):
-    return len(line.encode()[:byte_offset].decode("utf-8", "replace")) + 1
+    return len(line.rstrip("\n").encode()[:byte_offset].decode("utf-8", "replace")) + 1
 
 
 def codes_of(program):
@@ -144,6 +148,8 @@ def hint_of_import(error):
         return NETWORK
     if top == "IPython":
         return NOTEBOOK
+    if name.startswith(DATA):
+        return NOT_BUNDLED
     if isinstance(error, ModuleNotFoundError):
         return None if below and top in sys.modules else IMPORTABLE
     module, wanted = sys.modules.get(name), getattr(error, "name_from", None)
@@ -154,13 +160,9 @@ def hint_of_import(error):
 
 
 def hint_of_source(error):
-    """Notebooks and shells have commands of their own, which are no Python."""
+    """A shell's commands are no Python."""
     line = error.text.strip() if type(error.text) is str else ""
-    if line.lstrip("!%").lstrip().startswith(INSTALLERS):
-        return IMPORTABLE
-    if line.startswith(("%", "?")) or line.endswith("?"):
-        return NOTEBOOK
-    return PROCESSES if line.startswith("!") else None
+    return IMPORTABLE if line.startswith(INSTALLERS) else None
 
 
 def hint_of(error, code):
@@ -176,6 +178,8 @@ def hint_of(error, code):
         return "nest calls through C code, or source, less deeply" if is_native else None
     if isinstance(error, SyntaxError):
         return hint_of_source(error)
+    if isinstance(error, FileNotFoundError):
+        return NOT_BUNDLED if LIBRARY in str(error) else None
     return THREADS if isinstance(error, RuntimeError) and str(error) in FOR_WANT_OF_THREADS else None
 
 
@@ -185,6 +189,8 @@ def code_of(error):
     code = next((code for kind, code in CODES if isinstance(error, kind)), "RUNTIME_ERROR")
     if code == "MEMORY_EXCEEDED" and "Parser stack" in str(error):
         return "STACK_OVERFLOW"  # the parser says MemoryError for source that is nested too deeply
+    if isinstance(error, SystemError) and str(error).endswith(WITHOUT_EXCEPTION):
+        return "MEMORY_EXCEEDED"  # some functions in C, a deque's among them, do not say why there is no result
     return code
 
 

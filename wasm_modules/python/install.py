@@ -19,6 +19,7 @@ from _hatchway import absent, loop, permissions, processes, surroundings, turn
 from _hatchway.capabilities import ToolError, Tools, awaitable, compile_module, later
 from _hatchway.displays import add_figure, backend, display, displays, keeping_backend
 from _hatchway.immortals import immortalize
+from _hatchway.notebook import get_ipython
 
 # Part of the image: importing them in a session costs nothing, neither time nor memory.
 PRELOADED = [
@@ -139,12 +140,14 @@ def drive(source, environ):
 def install():
     builtins.tools = Tools()
     builtins.display = display
+    builtins.get_ipython = get_ipython
     builtins.__hatchway_awaitable__ = awaitable
     builtins.__hatchway_later__ = later
     builtins.ToolError = ToolError
     sys.getrecursionlimit, sys.setrecursionlimit = surroundings.own_recursion_limit, surroundings.limited_recursion
-    _frozen_importlib._find_and_load = surroundings.find_and_load_deeply
-    _frozen_importlib_external.SourceLoader.source_to_code = compile_module
+    hide_frame, loader = surroundings.hide_frame, _frozen_importlib_external.SourceLoader
+    _frozen_importlib._find_and_load = hide_frame(surroundings.find_and_load_deeply, _frozen_importlib._find_and_load)
+    loader.source_to_code = hide_frame(compile_module, loader.source_to_code)
     absent.install()
     permissions.install()
     loop.install()

@@ -1,4 +1,4 @@
-"""What surrounds a program: its module, its streams, and how deep it may recurse.
+"""What surrounds a program: its module, its streams, how deep it may recurse, and imports.
 
 Programs can do anything to their interpreter, so the module is kept by reference, and writing to a stream may fail. A stream that
 a turn leaves closed, or holding text that cannot be written, is made anew for the next one.
@@ -127,11 +127,19 @@ def own_recursion_limit():
 find_and_load = _frozen_importlib._find_and_load
 
 
-def find_and_load_deeply(name, import_):
+def find_and_load_deeply(*args, **kwargs):
     """Imports nest deeper than programs do: a module's own imports are not the program's recursion."""
     limit = get_recursion_limit()
     set_recursion_limit(max(limit, FRAMES_FOR_IMPORTS))
     try:
-        return find_and_load(name, import_)
+        return find_and_load(*args, **kwargs)
     finally:
         set_recursion_limit(limit)
+
+
+def hide_frame(function, replaced):
+    """Our function as the library's own that it stands for: what leaves that out of tracebacks, and of the places of warnings,
+    goes by the names of its file and itself."""
+    its = replaced.__code__
+    function.__code__ = function.__code__.replace(co_filename=its.co_filename, co_name=its.co_name, co_qualname=its.co_qualname)
+    return function

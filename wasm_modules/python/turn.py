@@ -21,7 +21,9 @@ from _hatchway.capabilities import AwaitAnswers, offer
 from _hatchway.displays import bound_displays, displays, show_figures, show_left_figures, show_plotted, show_rich, show_text
 from _hatchway.failures import describe
 from _hatchway.loop import run_coroutine
+from _hatchway.magics import rewrite
 from _hatchway.nearest import simplify
+from _hatchway.notebook import notebook
 from _hatchway.plain import SCALARS, NotSerializable, encode, encode_result, scan
 from _hatchway.surroundings import flush_streams, lift_recursion_limit, limit_recursion, main, mend_streams, renew_stdin, say
 
@@ -84,9 +86,24 @@ def compile_expression(text, filename):
         return None
 
 
+def parse(text, filename):
+    """The syntax tree of a program, which may have the commands of notebooks."""
+    try:
+        return ast.parse(text, filename, "exec")
+    except SyntaxError:
+        rewritten = rewrite(text)
+        if rewritten == text:
+            raise
+    try:
+        return ast.parse(rewritten, filename, "exec")
+    except SyntaxError as error:
+        error.text = None  # the program's own line is shown
+        raise
+
+
 def compile_statements(text, filename):
     """Any program as (statements, last expression): code objects, either may be None."""
-    tree = ast.parse(text.removeprefix(BYTE_ORDER_MARK), filename, "exec")
+    tree = parse(text.removeprefix(BYTE_ORDER_MARK), filename)
     if "await" in text:
         tree = AwaitAnswers().visit(tree)
     last = None
@@ -122,11 +139,15 @@ def remember(text, filename):
 def evaluate(statements, last):
     """Runs the statements, then gives the last expression's value."""
     flags = (statements.co_flags if statements is not None else 0) | (last.co_flags if last is not None else 0)
-    if flags & inspect.CO_COROUTINE:
-        return run_coroutine(evaluate_awaiting(statements, last))
-    if statements is not None:
-        eval(statements, names)  # noqa: S307
-    return eval(last, names) if last is not None else None  # noqa: S307
+    try:
+        if flags & inspect.CO_COROUTINE:
+            return run_coroutine(evaluate_awaiting(statements, last))
+        if statements is not None:
+            eval(statements, names)  # noqa: S307
+        return eval(last, names) if last is not None else None  # noqa: S307
+    finally:
+        if notebook.endings:
+            notebook.end()
 
 
 async def evaluate_awaiting(statements, last):
