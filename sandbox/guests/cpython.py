@@ -2,7 +2,7 @@
 
 How: the interpreter has a table of its own layout, for debuggers, that begins with a cookie. From there the thread's state is
 found, and in it what the host writes: an exception to be raised, and how far the C stack reaches. The pinned build has 16 MiB for
-that stack and believes in 128 KiB of it, with which 48 nested `if`s do not compile.
+that stack and believes in 128 KiB of it.
 
 Rules: only a guest's own memory is written: whatever a program makes of it, it harms itself alone. Does not know: images.
 """
@@ -15,9 +15,9 @@ from typing import Final
 from sandbox.engine.memory import GuestMemory
 
 COOKIE: Final = b"xdebugpy"
-STACK_BYTES: Final = 1 << 20
-"""Of the C stack in the guest's memory. So little that it ends before the native one (`MAX_WASM_STACK_BYTES`), of which calls
-take up to four times as much: CPython then raises RecursionError, where the end of the other one ends the run."""
+STACK_BYTES: Final = 192 << 10
+"""Of the C stack in the guest's memory: the most with which it ends before the native one (`MAX_WASM_STACK_BYTES`), of which some
+functions take 25 times as much. CPython then raises RecursionError, where the end of the other one ends the run."""
 _OFFSETS: Final = struct.Struct("<32Q")
 _INTERPRETERS, _THREADS, _THREAD_BYTES, _THREAD_INTERPRETER, _THREAD_ID = 4, 8, 21, 24, 29
 """Where 3.15 has them in its table. What should be raised stands before the thread's id, the bits behind its interpreter."""

@@ -55,8 +55,8 @@ ZERO_BLOCKS: Final = (bytes(512),) * (PAGE_BYTES // 512)
 _ZERO_PAGE: Final = bytes(PAGE_BYTES)
 _COMPILE_SECONDS_PER_MB = 0.75
 _PRELUDE_MODULES = (
-    "surroundings", "plain", "nearest", "absent", "permissions", "capabilities", "loop", "processes", "displays", "failures",
-    "magics", "timing", "notebook", "turn", "immortals", "install",
+    "words", "surroundings", "plain", "nearest", "absent", "threads", "errors", "permissions", "capabilities", "loop",
+    "processes", "displays", "failures", "magics", "timing", "notebook", "turn", "immortals", "install",
 )  # fmt: skip
 _PYTHON_TURNS = (
     b'{"code":"import _hatchway\\n_hatchway.install.preload()\\ndel _hatchway"}',
@@ -67,10 +67,8 @@ _PYTHON_TURNS = (
 )
 _FIGURE_DATA = ("/usr/local/lib/python315.zip/matplotlib/mpl-data", "/usr/local/share/matplotlib")
 """matplotlib looks for its data next to its code, which is in the zip; the artifact carries it as an archive of its own."""
-_IMMORTALIZE: Final = ord("I")
-_IMMORTAL_COUNT: Final = 5 << 28
-"""CPython's own count for objects that are never freed, where a pointer has 32 bits."""
-_ADDRESS: Final = struct.Struct("<I")
+_WRITE, _COPY = ord("W"), ord("Y")
+_PAIR: Final = struct.Struct("<II")
 _EMPTY_TURN = b'{"code":"","filename":"<warm-up>","inputs":{},"validate_only":false,"max_stack_depth":256}'
 
 Progress = Callable[[str, float], None]
@@ -323,9 +321,9 @@ def _start(source: Source, prepared: Prepared, files: Checkpoint) -> GuestMemory
 
     def answer(pointer: int, length: int, reply: int, reply_length: int) -> int:
         message = wasi.memory.read(pointer & 0xFFFFFFFF, length & 0xFFFFFFFF)
-        if message[0] == _IMMORTALIZE:
-            for (address,) in _ADDRESS.iter_unpack(message[1:]):
-                wasi.memory.put_u32(address, _IMMORTAL_COUNT)
+        if message[0] in (_WRITE, _COPY):
+            for address, word in _PAIR.iter_unpack(message[1:]):
+                wasi.memory.put_u32(address, wasi.memory.u32(word) if message[0] == _COPY else word)
         wasi.memory.put_u32(reply & 0xFFFFFFFF, 0)
         wasi.memory.put_u32(reply_length & 0xFFFFFFFF, 0)
         return 0

@@ -41,6 +41,6 @@ del kept
 def test_program_cannot_make_anything_immortal(new_box: NewBox) -> None:
     box = new_box()
     box.run("x = [1]")
-    refused = box.run("import _host\n_host.call(b'I' + id(x).to_bytes(4, 'little'))")
+    refused = box.run("import _host\n_host.call(b'W' + id(x).to_bytes(4, 'little') + (5 << 28).to_bytes(4, 'little'))")
     assert refused.error is not None and "unknown message" in refused.error.message
     assert box.run("import sys\nsys._is_immortal(x)").result is False

@@ -1,81 +1,20 @@
-"""What the sandbox does not have: network, processes, threads. Programs that ask for them are told what
-there is instead, and get what works without."""
+"""What the sandbox does not have: network, processes of its own. Programs that ask for them are told what there is instead."""
 
-import _thread
-import concurrent.futures
 import enum
 import errno
 import hashlib
 import hmac
+import lzma
 import os
 import posix
-import queue
 import socket
 import sys
-import threading
-import time
 import types
 import urllib.error
 import urllib.request
 
 NETWORK = "the sandbox has no network; what is outside is reached through capabilities (tools.…)"
 PROCESSES = 'the sandbox has no processes; shell programs run in the same session with language="shell"'
-THREADS = "the sandbox has no threads: call the function, await it, or submit it to a ThreadPoolExecutor, which calls it at once"
-
-FOR_EVER = "this would wait for ever: there are no threads here that could end it"
-
-
-class Lock:
-    """`threading.Lock` where one program runs alone: whoever finds the lock held waits in vain, until the timeout or for ever."""
-
-    __slots__ = ("__weakref__", "_is_held")
-    __module__ = "_thread"
-
-    def __init__(self):
-        self._is_held = False
-
-    def acquire(self, blocking=True, timeout=-1):
-        if timeout != -1:
-            if not blocking:
-                raise ValueError("can't specify a timeout for a non-blocking call")
-            if timeout < 0:
-                raise ValueError("timeout value must be a non-negative number")
-            if timeout > threading.TIMEOUT_MAX:
-                raise OverflowError("timeout value is too large")
-        if not self._is_held:
-            self._is_held = True
-            return True
-        if not blocking:
-            return False
-        if timeout == -1:
-            raise RuntimeError(FOR_EVER)
-        time.sleep(timeout)
-        return False
-
-    def __enter__(self):
-        if self._is_held:
-            raise RuntimeError(FOR_EVER)
-        self._is_held = True
-        return True
-
-    def release(self):
-        if not self._is_held:
-            raise RuntimeError("release unlocked lock")
-        self._is_held = False
-
-    def __exit__(self, kind, value, trace):
-        self.release()
-
-    def locked(self):
-        return self._is_held
-
-    def __reduce__(self):
-        raise TypeError("cannot pickle '_thread.lock' object")
-
-    def __repr__(self):
-        return f"<{'locked' if self._is_held else 'unlocked'} _thread.lock object at {id(self):#x}>"
-
-    acquire_lock, release_lock, locked_lock = acquire, release, locked
 
 
 def no_network(*args, **kwargs):
@@ -156,24 +95,6 @@ def open_unknown(self, request):
     raise urllib.error.URLError(NETWORK if request.type in ("https", "ftp") else f"unknown url type: {request.type}")
 
 
-def submit(self, function, /, *args, **kwargs):
-    """An executor's `submit` without threads: the call happens now."""
-    if self._shutdown:
-        raise RuntimeError("cannot schedule new futures after shutdown")
-    if "_worker" not in self.__dict__:
-        self._worker = self._create_worker_context()
-        self._worker.initialize()
-    future = concurrent.futures.Future()
-    future.set_running_or_notify_cancel()
-    try:
-        result = function(*args, **kwargs)
-    except Exception as error:
-        future.set_exception(error)
-    else:
-        future.set_result(result)
-    return future
-
-
 def pbkdf2_hmac(hash_name, password, salt, iterations, dklen=None):
     """RFC 8018, as `hashlib` has it where OpenSSL is."""
     keyed = hmac.new(bytes(password), None, hash_name)
@@ -193,16 +114,23 @@ def pbkdf2_hmac(hash_name, password, salt, iterations, dklen=None):
     return derived[:length]
 
 
+def make_compressor(format=lzma.FORMAT_XZ, check=-1, preset=None, filters=None):
+    """`LZMACompressor`, without a preset with a dictionary of a megabyte: the usual one takes 94 MB of memory."""
+    if preset is None and filters is None:
+        kind = lzma.FILTER_LZMA1 if format == lzma.FORMAT_ALONE else lzma.FILTER_LZMA2
+        filters = [{"id": kind, "preset": lzma.PRESET_DEFAULT, "dict_size": 1 << 20}]
+    return make_lzma_compressor(format, check, preset, filters)
+
+
+make_lzma_compressor = lzma.LZMACompressor
+
+
 def install():
-    _thread.allocate_lock = _thread.lock = _thread.LockType = Lock
-    threading.Lock = threading._allocate_lock = threading._LockType = Lock
-    queue.SimpleQueue = queue._PySimpleQueue
+    lzma.LZMACompressor = make_compressor
     socket.getaddrinfo = socket.gethostbyname = socket.socket.__init__ = no_network
     urllib.request.UnknownHandler.unknown_open = open_unknown
     os._exit = posix._exit = leave
     os.pipe = no_pipes
     sys.executable = "/usr/bin/python3"
     sys.modules["ssl"] = make_ssl()
-    concurrent.futures.ThreadPoolExecutor.submit = submit
-    time.thread_time, time.thread_time_ns = time.process_time, time.process_time_ns
     hashlib.pbkdf2_hmac = pbkdf2_hmac

@@ -11,9 +11,10 @@ import sys
 import traceback
 import types
 
-from _hatchway.absent import FOR_EVER, NETWORK, THREADS
+from _hatchway.absent import NETWORK
 from _hatchway.capabilities import ToolError
 from _hatchway.surroundings import flush_streams, lift_recursion_limit, main, mend_streams, say
+from _hatchway.threads import FOR_EVER, THREADS
 
 OURS = ("<hatchway", "<reactor>", "<frozen importlib.")
 EVENT_LOOP = "/asyncio/base_events.py"
@@ -34,7 +35,6 @@ LIBRARY = "/usr/local/lib/python315.zip/"
 DATA = "sklearn.datasets."
 NATIVE_OVERFLOW = "Stack overflow (used"
 WITHOUT_EXCEPTION = "returned NULL without setting an exception"
-FOR_WANT_OF_THREADS = ("can't start new thread", FOR_EVER)
 CODES = (
     (SyntaxError, "SYNTAX_ERROR"),
     (NameError, "NAME_ERROR"),
@@ -180,7 +180,7 @@ def hint_of(error, code):
         return hint_of_source(error)
     if isinstance(error, FileNotFoundError):
         return NOT_BUNDLED if LIBRARY in str(error) else None
-    return THREADS if isinstance(error, RuntimeError) and str(error) in FOR_WANT_OF_THREADS else None
+    return THREADS if isinstance(error, RuntimeError) and str(error) == FOR_EVER else None
 
 
 def code_of(error):

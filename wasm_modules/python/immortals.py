@@ -1,18 +1,18 @@
 """Immortal objects: what an image holds is never freed, so nobody has to count references to it.
 
 To count is to write: every session would have its own copy of each page with an object that its programs as much as mention. Only
-the host can set a count, so it is told addresses while the image is made. Programs cannot ask for this: to a session's host the
-message is unknown.
+the host can set a count, so it is told addresses while the image is made (`words`). Programs cannot ask for this.
 """
 
-import array
 import gc
 import sys
 from types import CodeType
 
-import _host
+from _hatchway.words import write_words
 
 ADDRESSES_AT_ONCE = 4096
+IMMORTAL_COUNT = 5 << 28
+"""CPython's own count for objects that are never freed, where a pointer has 32 bits."""
 
 
 def parts_of(one):
@@ -41,5 +41,5 @@ def immortalize():
 
 
 def tell(marked):
-    _host.call(b"I" + array.array("I", marked).tobytes())
+    write_words((address, IMMORTAL_COUNT) for address in marked)
     marked.clear()

@@ -9,13 +9,15 @@ import _frozen_importlib_external
 import builtins
 import gc
 import importlib
+import itertools
 import linecache
 import os
 import sys
+import threading
 import types
 
 import _reactor
-from _hatchway import absent, loop, permissions, processes, surroundings, turn
+from _hatchway import absent, errors, loop, permissions, processes, surroundings, threads, turn
 from _hatchway.capabilities import ToolError, Tools, awaitable, compile_module, later
 from _hatchway.displays import add_figure, backend, display, displays, keeping_backend
 from _hatchway.immortals import immortalize
@@ -149,7 +151,9 @@ def install():
     _frozen_importlib._find_and_load = hide_frame(surroundings.find_and_load_deeply, _frozen_importlib._find_and_load)
     loader.source_to_code = hide_frame(compile_module, loader.source_to_code)
     absent.install()
+    threads.install()
     permissions.install()
+    errors.install()
     loop.install()
     processes.install()
     canvas = types.ModuleType("_hatchway_backend")
@@ -193,6 +197,7 @@ def settle():
     """The last thing before the image is frozen: forget the warm-up."""
     turn.count = -1  # one more warm-up turn follows
     loop.session_loop = None
+    threading._counter = itertools.count(1).__next__  # of names
     for filename in turn.sources:
         linecache.cache.pop(filename, None)
     turn.sources.clear()

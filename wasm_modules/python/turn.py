@@ -26,6 +26,7 @@ from _hatchway.nearest import simplify
 from _hatchway.notebook import notebook
 from _hatchway.plain import SCALARS, NotSerializable, encode, encode_result, scan
 from _hatchway.surroundings import flush_streams, lift_recursion_limit, limit_recursion, main, mend_streams, renew_stdin, say
+from _hatchway.threads import end_program, waiting
 
 BYTE_ORDER_MARK = "\ufeff"
 FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -183,6 +184,8 @@ def run_program(request, filename):
         remember(text, filename)
     before = names.get("result", MISSING)
     value = eval(line, names) if line is not None else evaluate(statements, last)  # noqa: S307
+    if waiting:
+        end_program()
     after = names.get("result", MISSING)
     if after is not MISSING and (after is not before or (statements is not None and stores_result(statements))):
         value = after
@@ -288,6 +291,8 @@ def report_failure(error, text, filename):
     """The encoded outcome of a program that left or failed."""
     try:
         remember(text, filename)
+        if waiting and not isinstance(error, LimitReached):
+            end_program()
         if isinstance(error, SystemExit):
             outcome = {"exit_code": exit_code_of(error)}
             show_left_figures()
