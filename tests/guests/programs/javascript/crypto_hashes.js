@@ -1,0 +1,21 @@
+// Hashes, HMAC, random ids shape, base64url, a tiny JWT, constant time compare, key derivation.
+const crypto = require('crypto');
+const sha = (a, s, e = 'hex') => crypto.createHash(a).update(s).digest(e);
+for (const a of ['md5', 'sha1', 'sha256', 'sha512']) console.log(a.padEnd(7), sha(a, 'hello').slice(0, 32));
+console.log(crypto.createHash('sha256').update('hel').update(Buffer.from('lo')).digest('base64'));
+console.log(crypto.createHmac('sha256', 'key').update('message').digest('hex').slice(0, 32));
+const b64 = (o) => Buffer.from(typeof o === 'string' ? o : JSON.stringify(o)).toString('base64url');
+const sign = (payload, secret) => { const body = `${b64({ alg: 'HS256', typ: 'JWT' })}.${b64(payload)}`; return `${body}.${crypto.createHmac('sha256', secret).update(body).digest('base64url')}`; };
+const verify = (token, secret) => { const [h, p, s] = token.split('.'); const want = crypto.createHmac('sha256', secret).update(`${h}.${p}`).digest(); const got = Buffer.from(s, 'base64url'); return got.length === want.length && crypto.timingSafeEqual(got, want) ? JSON.parse(Buffer.from(p, 'base64url')) : null; };
+const token = sign({ sub: 'ann', admin: true, iat: 1700000000 }, 's3cret');
+console.log(token);
+console.log(verify(token, 's3cret'), verify(token, 'wrong'), verify(token.replace('.ey', '.eY'), 's3cret'));
+const id = crypto.randomUUID();
+console.log(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id), crypto.randomBytes(8).length, crypto.randomInt(5) < 5);
+console.log(crypto.pbkdf2Sync('pw', 'salt', 1000, 16, 'sha256').toString('hex'), crypto.scryptSync('pw', 'salt', 16).toString('hex'));
+console.log(crypto.getHashes().includes('sha256'), crypto.createHash('sha256').copy !== undefined);
+const key = crypto.createHash('sha256').update('key').digest(), iv = Buffer.alloc(16, 1);
+const cipher = crypto.createCipheriv('aes-256-cbc', key, iv);
+const secret = cipher.update('attack at dawn', 'utf8', 'hex') + cipher.final('hex');
+const decipher = crypto.createDecipheriv('aes-256-cbc', key, iv);
+console.log(secret, decipher.update(secret, 'hex', 'utf8') + decipher.final('utf8'));
