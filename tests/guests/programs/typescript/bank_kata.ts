@@ -1,0 +1,16 @@
+// Several classic katas: bowling, roman numerals, change, anagrams, spiral matrix, brackets, in typed functions.
+const roman = (n: number): string => ([[1000, 'M'], [900, 'CM'], [500, 'D'], [400, 'CD'], [100, 'C'], [90, 'XC'], [50, 'L'], [40, 'XL'], [10, 'X'], [9, 'IX'], [5, 'V'], [4, 'IV'], [1, 'I']] as [number, string][]).reduce((out, [v, s]) => { while (n >= v) { out += s; n -= v; } return out; }, '');
+const bowling = (rolls: number[]): number => { let i = 0, total = 0; for (let f = 0; f < 10; f++) { const [a = 0, b = 0, c = 0] = rolls.slice(i); if (a === 10) { total += 10 + b + c; i++; } else { total += a + b === 10 ? 10 + c : a + b; i += 2; } } return total; };
+const balanced = (s: string): boolean => { const pairs: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' }; const stack: string[] = []; for (const c of s) { if ('([{'.includes(c)) stack.push(c); else if (c in pairs && stack.pop() !== pairs[c]) return false; } return stack.length === 0; };
+function* spiral<T>(m: T[][]): Generator<T> { m = m.map((r) => [...r]); while (m.length) { yield* m.shift()!; m = m[0] ? m[0].map((_, i) => m.map((r) => r[r.length - 1 - i]!)) : []; } }
+const anagrams = (ws: string[]): string[][] => [...ws.reduce((m, w) => { const k = [...w].sort().join(''); return m.set(k, [...(m.get(k) ?? []), w]); }, new Map<string, string[]>()).values()].filter((g) => g.length > 1);
+const change = (amount: number, coins: readonly number[]): number[] | null => { const best: (number[] | null)[] = [[]]; for (let a = 1; a <= amount; a++) best[a] = coins.map((c) => (a >= c && best[a - c] ? [...best[a - c]!, c] : null)).filter((x): x is number[] => x !== null).sort((x, y) => x.length - y.length)[0] ?? null; return best[amount] ?? null; };
+const runLength = { encode: (s: string) => s.replace(/(.)\1+/g, (m, c: string) => `${m.length}${c}`), decode: (s: string) => s.replace(/(\d+)(.)/g, (_, n: string, c: string) => c.repeat(+n)) };
+const luhn = (n: string): boolean => [...n.replace(/\D/g, '')].reverse().map(Number).reduce((s, d, i) => s + (i % 2 ? (d * 2 > 9 ? d * 2 - 9 : d * 2) : d), 0) % 10 === 0;
+const pascal = (n: number): number[][] => n === 0 ? [] : n === 1 ? [[1]] : ((rows) => [...rows, [1, ...rows.at(-1)!.slice(1).map((v, i) => v + rows.at(-1)![i]!), 1]])(pascal(n - 1));
+const primes = (n: number): number[] => { const out: number[] = []; for (let d = 2; n > 1; d++) while (n % d === 0) { out.push(d); n /= d; } return out; };
+const isbn = (s: string) => [...s.replaceAll('-', '')].reduce((a, c, i) => a + (c === 'X' ? 10 : +c) * (10 - i), 0) % 11 === 0;
+console.log([4, 9, 49, 1994, 2024].map(roman), bowling(Array(12).fill(10)), bowling([9, 1, ...Array(18).fill(0)]), ['([]{})', '([)]', '(('].map(balanced));
+console.log([...spiral([[1, 2, 3], [4, 5, 6], [7, 8, 9]])].join(' '), anagrams(['listen', 'silent', 'cat', 'act', 'dog']), change(63, [1, 5, 10, 21, 25]), change(3, [2]));
+console.log(runLength.encode('aaabccdddd'), runLength.decode('3ab2c4d'), luhn('4539 1488 0343 6467'), isbn('3-598-21508-8'), primes(901255), pascal(5));
+console.log([1, 2, 3, 4, 5].map((n) => n.toString().padStart(3)).join(''), Array.from({ length: 15 }, (_, i) => ((i + 1) % 15 ? (i + 1) % 5 ? (i + 1) % 3 ? i + 1 : 'Fizz' : 'Buzz' : 'FizzBuzz')).join(' '));
