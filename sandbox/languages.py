@@ -68,7 +68,7 @@ def _place_javascript(cwd: str | None, env: Sequence[tuple[str, str]], words: Se
     lines = [f"process.chdir({_json(cwd)});"] if cwd else []
     lines += [f"Object.assign(process.env, {_json(dict(env))});"] if env else []
     more = list(words if is_file else words[1:])
-    lines += [f"Object.defineProperty(process, 'argv', {{value: ['node', ...{_json(more)}]}});"] if more else []
+    lines += [f"Object.defineProperty(process, 'argv', {{value: ['node', ...{_json(more)}]}});"] if words else []
     return "\n".join([*lines, "undefined"]) if lines else ""
 
 

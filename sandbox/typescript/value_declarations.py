@@ -169,6 +169,8 @@ class Declarations:
         if names:
             at = next((s.end_byte for s in body.named_children if _calls_super(s)), body.start_byte + 1)
             self.editor.insert(at, ";" * (at > body.start_byte + 1) + "".join(f" this.{name} = {name};" for name in names))
+            if node.parent is not None and node.parent.type == "class_body":  # they are its first fields
+                self.editor.insert(node.parent.start_byte + 1, "".join(f" {name};" for name in names))
         return True
 
     # Imports and exports

@@ -354,6 +354,22 @@ static JSValue collect(JSContext *ctx, JSValueConst self, int argc, JSValueConst
     return JS_UNDEFINED;
 }
 
+/* memoryUsage(): what Node's process.memoryUsage() gives, as far as there is such a thing. */
+static JSValue memory_usage(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self, (void)argc, (void)argv;
+    JSMemoryUsage used;
+    JS_ComputeMemoryUsage(JS_GetRuntime(ctx), &used);
+    double pages = (double)__builtin_wasm_memory_size(0) * 65536;
+    const struct { const char *name; double bytes; } fields[] = {
+        {"rss", pages}, {"heapTotal", pages}, {"heapUsed", (double)used.malloc_size}, {"external", 0}, {"arrayBuffers", 0},
+    };
+    JSValue made = JS_NewObject(ctx);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        JS_SetPropertyStr(ctx, made, fields[i].name, JS_NewFloat64(ctx, fields[i].bytes));
+    return made;
+}
+
 /* load(name): evaluates a prelude file that waited until it was needed. */
 static JSValue load(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
@@ -391,6 +407,7 @@ int natives_install(JSContext *ctx, JSValueConst native)
         JS_CFUNC_DEF("turn", 0, turn_number),
         JS_CFUNC_DEF("programName", 0, program_name),
         JS_CFUNC_DEF("collect", 0, collect),
+        JS_CFUNC_DEF("memoryUsage", 0, memory_usage),
     };
     return JS_SetPropertyFunctionList(ctx, native, functions, sizeof functions / sizeof *functions);
 }

@@ -132,9 +132,12 @@
       return bytes.length;
     }
     fill(value, offset, end, encoding) {
-      if (typeof value !== "string") return super.fill(value, typeof offset === "string" ? 0 : offset, end);
-      const bytes = encodingOf(typeof offset === "string" ? offset : encoding).encode(value);
-      for (let i = 0; i < this.length && bytes.length; i++) this[i] = bytes[i % bytes.length];
+      if (typeof offset === "string") [offset, end, encoding] = [0, this.length, offset];
+      else if (typeof end === "string") [end, encoding] = [this.length, end];
+      if (typeof value !== "string" && !ArrayBuffer.isView(value)) return super.fill(value, offset, end);
+      const bytes = typeof value === "string" ? encodingOf(encoding).encode(value) : value;
+      const from = offset ?? 0;
+      for (let i = from; i < Math.min(end ?? this.length, this.length) && bytes.length; i++) this[i] = bytes[(i - from) % bytes.length];
       return this;
     }
     indexOf(value, from = 0) {

@@ -77,7 +77,7 @@
       },
       { bigint: () => BigInt(Math.round(performance.now() * 1e6)) },
     ),
-    memoryUsage: () => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }),
+    memoryUsage: Object.assign(() => native.memoryUsage(), { rss: () => native.memoryUsage().rss }),
     emitWarning: (warning) => console.error(`Warning: ${warning?.message ?? warning}`),
   };
   for (const name of ["getuid", "geteuid", "getgid", "getegid"]) process[name] = () => 1000;

@@ -81,24 +81,40 @@
     }
   }
 
+  // Lines of another stream, as its chunks come.
+  async function* linesOf(stream) {
+    const decoder = new TextDecoder();
+    let rest = "";
+    for await (const chunk of stream) {
+      const lines = (rest + (typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true }))).split(/\r?\n/);
+      rest = lines.pop();
+      yield* lines;
+    }
+    if (rest) yield rest;
+  }
+
   class Interface extends EventEmitter {
     #closed = false;
-    constructor() {
+    #others;
+    constructor(options) {
       super();
+      const input = options?.input ?? process.stdin;
+      if (input !== process.stdin) this.#others = linesOf(input);
       setImmediate(() => this.#pump());
     }
     // Hands lines to `line` listeners; without one the lines stay for question() and the iterator.
-    #pump() {
+    async #pump() {
       if (!this.listenerCount("line")) return;
-      for (let line; !this.#closed && (line = takeLine()) !== null;) this.emit("line", line);
+      if (this.#others) for await (const line of this.#others) this.emit("line", line);
+      else for (let line; !this.#closed && (line = takeLine()) !== null;) this.emit("line", line);
       this.close();
     }
     question(query, options, callback) {
       process.stdout.write(query);
-      const answer = takeLine() ?? "";
       const done = typeof options === "function" ? options : callback;
-      if (done) setImmediate(done, answer);
-      return Promise.resolve(answer);
+      const answer = this.#others ? this.#others.next().then(({ value }) => value ?? "") : Promise.resolve(takeLine() ?? "");
+      if (done) answer.then((text) => setImmediate(done, text));
+      return answer;
     }
     close() {
       if (this.#closed) return;
@@ -114,12 +130,14 @@
       return this;
     }
     async *[Symbol.asyncIterator]() {
-      for (let line; (line = takeLine()) !== null;) yield line;
+      if (this.#others) yield* this.#others;
+      else for (let line; (line = takeLine()) !== null;) yield line;
+      this.close();
     }
   }
 
   process.stdin = new Stdin();
-  const readline = { createInterface: () => new Interface(), Interface };
+  const readline = { createInterface: (options) => new Interface(options), Interface };
   hooks.builtins.readline = { ...readline, promises: readline };
   hooks.builtins["readline/promises"] = readline;
 });
