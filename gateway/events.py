@@ -76,9 +76,9 @@ class Feed:
 
     def output(self, stream: int, data: bytes) -> None:
         """May be called from another thread."""
-        self._loop.call_soon_threadsafe(self._write, stream, data)
+        self._loop.call_soon_threadsafe(self.write, stream, data)
 
-    def _write(self, stream: int, data: bytes) -> None:
+    def write(self, stream: int, data: bytes) -> None:
         if text := self._texts.take(stream, data):
             self.put(STREAMS[stream], text, len(data))
 
@@ -100,6 +100,10 @@ class Feed:
         self.put(kind, data)
         self.is_ended = True
 
+    def since(self, after: int = 0) -> list[Event]:
+        """What there is by now after number `after`."""
+        return [event for event, _ in self._events if event.number > after]
+
     async def events(self, after: int = 0) -> AsyncIterator[Event]:
         """Every event after number `after`, until the run ends."""
         if after >= self.next:
@@ -111,7 +115,7 @@ class Feed:
             if after + 1 < first:
                 yield Event(first - 1, "gap", {"missed": first - 1 - after})
                 after = first - 1
-            for event in [event for event, _ in self._events if event.number > after]:
+            for event in self.since(after):
                 yield event
                 after = event.number
             if self.is_ended and after + 1 >= self.next:

@@ -129,8 +129,9 @@ class Service:
         retention = read_rules(configuration)
         self.upkeep = Upkeep(store, self.sessions, self.registry, self.policies, now, retention, self.listeners)
         self.maintenance = Maintenance(
-            store, self.eviction, self.policies, self.approvals, self.resumption, self.upkeep, self.tally, self.clock
-        )
+            store, self.eviction, self.policies, self.approvals, self.resumption, self.upkeep, self.tally, self.clock,
+            self.runners.pool,
+        )  # fmt: skip
 
     def _construct_sessions(self) -> None:
         store, workers, configuration, now = self.store, self.workers, self.configuration, self.clock.now_ms

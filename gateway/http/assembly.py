@@ -34,6 +34,8 @@ from gateway.http.routes import (
     hooks,
     policies,
     registry,
+    runner_commands,
+    runner_files,
     runners,
     runs,
     sessions,
@@ -131,6 +133,8 @@ def list_operations(service: Service, authenticator: Authenticator, admission: A
         *audit.operations(service),
         *registry.operations(service),
         *runners.operations(service),
+        *runner_commands.operations(service),
+        *runner_files.operations(service),
         *tenants.operations(service, authenticator, admission),
     ]
 

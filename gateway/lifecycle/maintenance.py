@@ -19,6 +19,7 @@ from gateway.lifecycle.crash_recovery import list_resumable, settle_begun, settl
 from gateway.lifecycle.metrics import Tally
 from gateway.lifecycle.retention import Upkeep
 from gateway.policies.in_force import Policies
+from gateway.runners.pool import Pool
 from gateway.runs.approvals import Approvals
 from gateway.runs.resumption import Resumption
 from gateway.sessions.eviction import Eviction
@@ -41,6 +42,7 @@ class Maintenance:
     _upkeep: Upkeep
     _tally: Tally
     _clock: SteadyClock
+    _runners: Pool
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def start(self) -> None:
@@ -78,7 +80,7 @@ class Maintenance:
             await asyncio.sleep(_UPKEEP_SECONDS)
             with _log_failure("upkeep"):
                 await self._eviction.evict_idle()
-                async for tenant in walk(self._store.tenants):
+from gateway.runners.pool import Pool
                     with _log_failure(f"upkeep of {tenant.id}"):
                         await self._eviction.relieve(tenant)
                         for expired in await self._approvals.expire(tenant.id):

@@ -1,6 +1,6 @@
 """Artifacts: a file, or a folder as a tar archive, kept under the digest of its contents.
 
-Rules: an archive is the same for the same files (sorted names, no times, no owners), has no links, and is bounded.
+Rules: an archive has files, folders and links with their modes and times, no owners, and is bounded.
 THREAT[TM-STORE-BESIDE]: a file that is not `Permitted` is not read and not in it. `Blobs` is the port to the
 gateway's content-addressed store; `MemoryBlobs` is a small one for a single process.
 """
@@ -69,12 +69,6 @@ class MemoryBlobs:
         self._used_bytes -= len(self._blobs.pop(blob_id, b""))
 
 
-def pack(files: Iterable[tuple[str, bytes]]) -> bytes:
-    """A tar archive of files with their paths."""
-    entries = ((FileEntry(path=name, kind="file", size_bytes=0, mode=0o644, modified_ms=0), data) for name, data in sorted(files))
-    return pack_tree(entries)
-
-
 def pack_tree(members: Iterable[tuple[FileEntry, bytes]]) -> bytes:
     """A tar archive of files, directories and links with their modes."""
     buffer, total_bytes = io.BytesIO(), 0
@@ -104,22 +98,8 @@ def unpack_tree(archive: bytes) -> Iterator[tuple[FileEntry, bytes]]:
             yield entry, opened.read() if opened is not None else b""
 
 
-async def keep(request: ArtifactRequest, contents: bytes, blobs: Blobs) -> Artifact:
+async def keep(request: ArtifactRequest, contents: bytes, blobs: Blobs, salt: bytes) -> Artifact:
     kind = "tar" if request.recursive else "file"
     return Artifact(
-        path=request.path, artifact_id=await blobs.put(contents), metadata={"kind": kind, "size_bytes": len(contents)}
+        path=request.path, artifact_id=await blobs.put(contents, salt), metadata={"kind": kind, "size_bytes": len(contents)}
     )
-
-
-def repack(archive: bytes, permitted: Permitted) -> bytes:
-    """The files of a tar archive that another program has made, as `pack` has them. Raises `tarfile.TarError`."""
-
-    def found(source: tarfile.TarFile) -> Iterable[tuple[str, bytes]]:
-        for member in source:
-            if member.isfile() and not member.issparse() and permitted(member.name):
-                opened = source.extractfile(member)
-                assert opened is not None
-                yield member.name, opened.read()
-
-    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as source:
-        return pack(found(source))

@@ -1,5 +1,6 @@
 """The life of a command, for all providers: its bounds are checked, it runs as a task of its session, a timeout or a cancel asks
-it to end and then no longer waits for it, its result is kept for a caller that comes back.
+it to end and then no longer waits for it. Its output is a feed that callers read from any event on, while it runs and after;
+its result is kept for callers that come back.
 
 Does not know: how a command is run (`_execute`), what is persisted after it (`_settle`).
 """
@@ -9,30 +10,63 @@ from __future__ import annotations
 import abc
 import asyncio
 import contextlib
+import signal
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+import msgspec
+
+from gateway.clock import now_ms
+from gateway.errors import GatewayError
+from gateway.events import Event, Feed
 from gateway.runners import wire
-from gateway.runners.command_output import STDERR, STDOUT, OnOutput, Output
-from gateway.runners.errors import busy, in_use, invalid, path_required, too_large, unknown
+from gateway.runners.command_output import STDERR, STDOUT, Output
+from gateway.runners.errors import busy, in_use, invalid, path_required, too_large, unknown, unsupported
 
 GRACE_MS = 2_000
+TERM = "xterm-256color"
+"""What terminals are said to be."""
 MAX_PATH_BYTES = 4096
 MAX_NAME = 120
 _LOST_AFTER_MS = 15_000
 MAX_COMMANDS = 64
 _MAX_FINISHED = 64
+_MAX_FINISHED_BYTES = 16 << 20
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 _LEAST = {"timeout_ms": 1, "max_output_bytes": 0, "cpu_ms": 1, "memory_bytes": 1}
 
 
+class Handle(Protocol):
+    """What a place lets be done to a command under way. The last two are of its terminal."""
+
+    async def signal(self, number: int) -> None: ...
+    async def write(self, data: bytes) -> None: ...
+    async def resize(self, terminal: wire.Terminal) -> None: ...
+
+
 @dataclass(slots=True)
-class Ending:
-    """How a command is asked to end, and why."""
+class Control:
+    """How a command under way is spoken to: it is asked to end, and why; its place attaches a handle when it has begun."""
 
     event: asyncio.Event = field(default_factory=asyncio.Event)
     reason: str = ""
+    handle: Handle | None = None
+    _attached: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def attach(self, handle: Handle) -> None:
+        self.handle = handle
+        self._attached.set()
+
+    async def reach(self, work: asyncio.Future[Any]) -> Handle | None:
+        """The handle, once there is one; None if the work has ended."""
+        attached = asyncio.ensure_future(self._attached.wait())
+        try:
+            await asyncio.wait([attached, work], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            attached.cancel()
+        return None if work.done() else self.handle
 
     def ask(self, reason: str) -> None:
         self.reason = self.reason or reason
@@ -49,11 +83,11 @@ class Ending:
 
 
 @contextlib.asynccontextmanager
-async def taking_turn(lock: asyncio.Lock, ending: Ending) -> AsyncIterator[bool]:
+async def taking_turn(lock: asyncio.Lock, control: Control) -> AsyncIterator[bool]:
     """For places where one command runs at a time: True when it is this one's turn, False if it was asked to end before."""
     acquiring = asyncio.ensure_future(lock.acquire())
     try:
-        await ending.wait_or(acquiring)
+        await control.wait_or(acquiring)
         yield acquiring.done()
     finally:
         if not acquiring.cancel():
@@ -64,22 +98,91 @@ Finish = Callable[[wire.CommandResult], Awaitable[wire.CommandResult]]
 """What is done with a result before a caller sees it."""
 
 
-@dataclass(slots=True)
-class Running:
-    task: asyncio.Task[wire.CommandResult]
-    ending: Ending
+@dataclass(slots=True, eq=False)
+class Tracked:
+    """A command that was begun. `life` is that of the session it runs in."""
+
+    life: CommandLife
+    command: wire.Command
+    control: Control
     output: Output
-    streams: bool
+    feed: Feed
+    started_ms: int
+    task: asyncio.Task[wire.CommandResult] = field(init=False)
+    ended_ms: int | None = None
+
+    @property
+    def status(self) -> str:
+        if not self.task.done():
+            return "running"
+        return "failed" if self.task.cancelled() or self.task.exception() else self.task.result().status
+
+    async def write(self, data: bytes) -> None:
+        """Type into its terminal."""
+        self._check_terminal()
+        if (handle := await self.control.reach(self.task)) is not None:
+            await handle.write(data)
+
+    async def resize(self, terminal: wire.Terminal) -> None:
+        self._check_terminal()
+        if (handle := await self.control.reach(self.task)) is not None:
+            await handle.resize(terminal)
+
+    def _check_terminal(self) -> None:
+        if self.command.terminal is None:
+            raise unsupported("this command has no terminal", "start it with `terminal`")
+
+    async def signal(self, number: int) -> None:
+        """Where a place knows no signals, those that end a program cancel it."""
+        if self.life.has_handles:
+            if (handle := await self.control.reach(self.task)) is not None:
+                await handle.signal(number)
+        elif number in _ENDING:
+            self.control.ask("cancelled")
+        else:
+            raise unsupported("this signal is not supported by this provider", "INT, TERM and KILL cancel a command")
+
+    async def stay(self) -> wire.CommandResult:
+        """Wait for its end. If the caller goes away it is cancelled, unless the session is detached."""
+        try:
+            return await asyncio.shield(self.task)
+        except asyncio.CancelledError:
+            await self.leave()
+            raise
+
+    async def leave(self) -> None:
+        if not self.task.done() and not self.life.is_detached:
+            self.control.ask("cancelled")
+            await asyncio.wait([self.task])
+
+    async def watch(self) -> AsyncIterator[Event]:
+        """What it writes, and what came of it, for a caller that stays."""
+        try:
+            async for event in self.feed.events():
+                yield event
+        finally:
+            await self.leave()
+
+    def describe(self) -> wire.CommandInfo:
+        """Arguments may be long, and are the caller's own: the program's name says enough."""
+        status = self.status
+        has_result = status not in ("running", "failed")
+        return wire.CommandInfo(
+            command_id=self.command.command_id, program=self.command.program, status=status, started_ms=self.started_ms,
+            ended_ms=self.ended_ms, exit_code=self.task.result().exit_code if has_result else None,
+        )  # fmt: skip
 
 
 class CommandLife(abc.ABC):
     grace_ms = GRACE_MS
     """Between the polite signal and the one that cannot be ignored."""
+    has_handles = False
+    """Its commands have handles."""
     is_detached = False
 
     def __init__(self) -> None:
-        self._running: dict[str, Running] = {}
-        self._finished: OrderedDict[str, wire.CommandResult] = OrderedDict()
+        self._running: dict[str, Tracked] = {}
+        self._finished: OrderedDict[str, Tracked] = OrderedDict()
 
     @abc.abstractmethod
     def _check_open(self) -> None:
@@ -89,77 +192,82 @@ class CommandLife(abc.ABC):
     async def _settle(self) -> list[str]:
         """Persist what a command or a file operation has changed, before its caller is told; what could not be."""
 
-    async def run(
-        self, command: wire.Command, *, on_output: OnOutput | None = None, finish: Finish | None = None, streams: bool = True
-    ) -> wire.CommandResult:
-        """Run a command to its end. If the caller goes away the command is cancelled, unless the session is detached. Without
-        `streams` no output is shown before `finish` has seen the result."""
+    def start(self, command: wire.Command, *, finish: Finish | None = None, streams: bool = True) -> Tracked:
+        """Begin a command, which runs on by itself. Without `streams` no output is shown before `finish` has seen the result."""
         self._check(command)
         cap = _cap(command.max_output_bytes, wire.MAX_OUTPUT_BYTES, wire.MAX_OUTPUT_BYTES)
-        output = Output(cap, on_output if streams else None)
-        ending = Ending()
-        task = asyncio.create_task(self._supervise(command, output, ending, finish))
-        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # the caller may have left
-        self._running[command.command_id] = Running(task, ending, output, streams)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if not self.is_detached:
-                ending.ask("cancelled")
-                await asyncio.wait([task])
-            raise
+        feed = Feed(command.command_id)
+        tracked = Tracked(self, command, Control(), Output(cap, feed.write if streams else None), feed, now_ms())
+        tracked.task = asyncio.create_task(self._supervise(tracked, finish))
+        self._finished.pop(command.command_id, None)
+        self._running[command.command_id] = tracked
+        tracked.task.add_done_callback(lambda _: self._conclude(tracked))
+        return tracked
 
-    async def wait(self, command_id: str, *, on_output: OnOutput | None = None) -> wire.CommandResult:
-        """Come back to a command that was started before: its output from the beginning, and its result."""
-        running = self._running.get(command_id)
-        if running is not None:
-            if on_output is not None and running.streams:
-                running.output.follow(on_output)
-            return await asyncio.shield(running.task)
-        try:
-            return self._finished[command_id]
-        except KeyError:
-            raise unknown("command", command_id) from None
+    async def run(self, command: wire.Command, *, finish: Finish | None = None, streams: bool = True) -> wire.CommandResult:
+        """Run a command to its end."""
+        return await self.start(command, finish=finish, streams=streams).stay()
+
+    async def wait(self, command_id: str) -> wire.CommandResult:
+        """The result of a command that was begun before."""
+        return await asyncio.shield(self.find(command_id).task)
+
+    def find(self, command_id: str) -> Tracked:
+        found = self._running.get(command_id) or self._finished.get(command_id)
+        if found is None:
+            raise unknown("command", command_id)
+        return found
 
     async def cancel(self, command_id: str) -> bool:
         running = self._running.get(command_id)
         if running is None:
             return False
-        running.ending.ask("cancelled")
+        running.control.ask("cancelled")
         await asyncio.wait([running.task])
         return True
 
-    async def _supervise(
-        self, command: wire.Command, output: Output, ending: Ending, finish: Finish | None
-    ) -> wire.CommandResult:
+    async def _supervise(self, tracked: Tracked, finish: Finish | None) -> wire.CommandResult:
+        command, output, control = tracked.command, tracked.output, tracked.control
         timeout_ms = _cap(command.timeout_ms, wire.DEFAULT_TIMEOUT_MS, wire.MAX_TIMEOUT_MS)
-        work = asyncio.create_task(self._execute(command, output, ending))
+        work = asyncio.create_task(self._execute(command, output, control))
         try:
-            await ending.wait_or(work, seconds=timeout_ms / 1000)
+            await control.wait_or(work, seconds=timeout_ms / 1000)
             if not work.done():
-                ending.ask("timeout")
+                control.ask("timeout")
                 await asyncio.wait([work], timeout=_LOST_AFTER_MS / 1000)
             if not work.done():
-                ending.reason = "lost"
+                control.reason = "lost"
             exit_code = work.result() if work.done() else None
             result = wire.CommandResult(
                 command_id=command.command_id,
-                exit_code=None if ending.reason else exit_code,
+                exit_code=None if control.reason else exit_code,
                 stdout=output.text(STDOUT),
                 stderr=output.text(STDERR),
-                status=ending.reason or ("exited" if exit_code is not None else "lost"),
+                status=control.reason or ("exited" if exit_code is not None else "lost"),
                 dropped_bytes=output.dropped_bytes,
                 warnings=await self._settle(),
             )
-            if finish is not None:
-                result = await finish(result)
-            self._finished[command.command_id] = result
-            while len(self._finished) > _MAX_FINISHED:
-                self._finished.popitem(last=False)
-            return result
+            return result if finish is None else await finish(result)
         finally:
             work.cancel()
-            self._running.pop(command.command_id, None)
+
+    def _conclude(self, tracked: Tracked) -> None:
+        """It has ended: its watchers are told, and the oldest of those that ended are forgotten."""
+        task, name = tracked.task, tracked.command.command_id
+        tracked.ended_ms = now_ms()
+        failed = None if task.cancelled() else task.exception()
+        if task.cancelled() or isinstance(failed, Exception):
+            known = failed.error if isinstance(failed, GatewayError) else None
+            code, message = (known.code, known.message) if known else ("INTERNAL", "the command could not be carried out")
+            tracked.feed.end("error", {"code": code, "message": message})
+        else:
+            tracked.feed.end("result", msgspec.to_builtins(task.result()))
+        if self._running.get(name) is tracked:
+            del self._running[name]
+            self._finished[name] = tracked
+        kept_bytes = sum(one.output.kept_bytes for one in self._finished.values())
+        while len(self._finished) > _MAX_FINISHED or (kept_bytes > _MAX_FINISHED_BYTES and len(self._finished) > 1):
+            kept_bytes -= self._finished.popitem(last=False)[1].output.kept_bytes
 
     def _check(self, command: wire.Command) -> None:
         self._check_open()
@@ -170,6 +278,8 @@ class CommandLife(abc.ABC):
             raise in_use(command.command_id)
         if len(self._running) >= MAX_COMMANDS:
             raise busy(f"a session runs at most {MAX_COMMANDS} commands at a time")
+        if command.terminal is not None and command.stdin:
+            raise invalid("a command with a terminal has no stdin", "write to it while it runs")
         for name, _ in command.env:
             if not name or "=" in name:
                 raise invalid("an env name must not be empty or contain '='")
@@ -186,12 +296,17 @@ class CommandLife(abc.ABC):
             raise invalid("the command, its arguments and its env must not contain NUL")
 
     @abc.abstractmethod
-    async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
-        """Run it; its exit code. When `ending.event` is set, end it with all it started, in `grace_ms` and a little."""
+    async def _execute(self, command: wire.Command, output: Output, control: Control) -> int | None:
+        """Run it; its exit code. When `control.event` is set, end it with all it started, in `grace_ms` and a little."""
 
     @property
     def command_ids(self) -> list[str]:
         return list(self._running)
+
+    def list_commands(self) -> list[wire.CommandInfo]:
+        """Those under way, and those that ended lately; the oldest first."""
+        tracked = sorted([*self._finished.values(), *self._running.values()], key=lambda one: one.started_ms)
+        return [one.describe() for one in tracked]
 
 
 def _cap(asked: int | None, default: int, most: int) -> int:

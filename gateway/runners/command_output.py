@@ -21,6 +21,10 @@ class Output:
         self._on_output = on_output
 
     @property
+    def kept_bytes(self) -> int:
+        return len(self.kept[STDOUT]) + len(self.kept[STDERR])
+
+    @property
     def is_full(self) -> bool:
         return self._left <= 0
 
@@ -48,13 +52,6 @@ class Output:
     def _drop(self, stream: int, count: int) -> None:
         self._dropped_bytes[stream] += count
         self.dropped_bytes += count
-
-    def follow(self, on_output: OnOutput) -> None:
-        """Someone comes back to a command under way: what there is already, then what comes."""
-        self._on_output = on_output
-        for stream in (STDOUT, STDERR):
-            if self.kept[stream]:
-                self._tell(stream, bytes(self.kept[stream]))
 
     def _tell(self, stream: int, data: bytes) -> None:
         if self._on_output is not None:

@@ -14,6 +14,7 @@ its end follows, also if the caller has left.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import posixpath
@@ -32,8 +33,7 @@ from gateway.policies.gate import Gate, is_permitted, refusal
 from gateway.policies.in_force import Policies
 from gateway.records import Principal, Session
 from gateway.runners.bindings import seen_from
-from gateway.runners.command_life import Finish, check_path
-from gateway.runners.command_output import OnOutput
+from gateway.runners.command_life import Finish, Tracked, check_path
 from gateway.runners.errors import invalid, outside, shown
 from gateway.runners.runners import Runners
 from gateway.runners.wire import DEFAULT_TIMEOUT_MS, MAX_OUTPUT_BYTES, Command, CommandResult, SnapshotRef
@@ -96,14 +96,12 @@ class Governor:
         gate.require(event, {"path": seen, **more})
         return gate, seen
 
-    async def run(
-        self, principal: Principal, thread_id: str, command: Command, on_output: OnOutput | None = None
-    ) -> CommandResult:
+    async def start(self, principal: Principal, thread_id: str, command: Command) -> Tracked:
         """The whole way of a command. Its id is claimed on this way, also while hooks see it or its session is made."""
         with self._service.runners.claiming(principal.tenant, thread_id, command.command_id):
-            return await self._run(principal, thread_id, command, on_output)
+            return await self._start(principal, thread_id, command)
 
-    async def _run(self, principal: Principal, thread_id: str, command: Command, on_output: OnOutput | None) -> CommandResult:
+    async def _start(self, principal: Principal, thread_id: str, command: Command) -> Tracked:
         gate, thread = await self.gate(principal, thread_id)
         turn = _Turn(self._service, principal, thread, gate)
         decision = turn.decide(command)
@@ -114,10 +112,12 @@ class Governor:
         finish = turn.finisher(command, decision)
         is_redacted = await self._service.hooks.has(HookEvent.AFTER_RUN, thread.tenant, decision.hooks, "run")
         try:
-            return await self._service.runners.run(thread.tenant, thread_id, command, on_output, finish, streams=not is_redacted)
+            begun = await self._service.runners.start(thread.tenant, thread_id, command, finish, streams=not is_redacted)
         except GatewayError as refused:
             turn.fail(command, refused)
             raise
+        begun.task.add_done_callback(lambda task: turn.conclude(command, task))
+        return begun
 
     async def snapshot(self, principal: Principal, thread_id: str) -> SnapshotRef | None:
         """As large as it may be: its size is not known before."""
@@ -250,6 +250,11 @@ class _Turn:
                 self._flush()
 
         return finish
+
+    def conclude(self, command: Command, task: asyncio.Task[CommandResult]) -> None:
+        failed = None if task.cancelled() else task.exception()
+        if isinstance(failed, GatewayError):
+            self.fail(command, failed)
 
     def fail(self, command: Command, refused: GatewayError) -> None:
         """It was begun, and its place did not take it or could not carry it out."""

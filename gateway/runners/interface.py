@@ -166,6 +166,8 @@ class Provider(abc.ABC, Generic[S]):
         kept = await self.states.load(state.session_id)
         for snapshot in msgspec.json.decode(kept.get("snapshots", b"[]"), type=list[wire.SnapshotRef]):
             await self.blobs.delete(snapshot.snapshot_id)
+        for artifact in msgspec.json.decode(kept.get("artifacts", b"[]"), type=list[wire.Artifact]):
+            await self.blobs.delete(artifact.artifact_id)
         await self.states.drop(state.session_id)
 
     async def _discard(self, destination: wire.Destination, state: wire.SessionState) -> None:

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from gateway.clock import now_ms
 from gateway.errors import GatewayError, NotFound
 from gateway.runners.bindings import check_binding
 from gateway.runners.command_life import check_name
@@ -31,11 +32,13 @@ from gateway.runners.interface import Provider, draw_id
 from gateway.runners.provider_table import PROVIDERS
 from gateway.runners.runner_session import RunnerSession
 from gateway.runners.secret_refs import check_config
-from gateway.runners.wire import Binding, Destination, SessionState
+from gateway.runners.wire import Binding, Destination, SessionState, ThreadOptions
 
 MAX_DESTINATIONS = 256
 MAX_THREADS = 1_000
 MAX_SESSIONS = 64
+BUILT_IN = Destination(id="wasm", provider_id="wasm")
+"""What needs no operator: the sandbox itself. A destination of this name takes its place."""
 _log = logging.getLogger("hatchway.runners")
 MakeProviders = Callable[[str], Iterable[Provider[Any]]]
 
@@ -46,6 +49,8 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     binding: Binding
     state: SessionState | None = None
     is_made: bool = True
+    options: ThreadOptions = ThreadOptions()
+    expires_ms: int | None = None
 
 
 class Leases(Protocol):
@@ -75,16 +80,24 @@ class MemoryLeases:
 
 
 class Pool:
-    def __init__(self, providers: Iterable[Provider[Any]] | MakeProviders, leases: Leases | None = None) -> None:
+    def __init__(
+        self,
+        providers: Iterable[Provider[Any]] | MakeProviders,
+        leases: Leases | None = None,
+        clock_ms: Callable[[], int] = now_ms,
+    ) -> None:
         """`providers` for one tenant, or what makes those of a tenant."""
         if not callable(providers):
             only = list(providers)
             providers = lambda tenant: only  # noqa: E731
         self._make = providers
         self._providers: dict[str, dict[str, Provider[Any]]] = {}
-        self._leases = leases or MemoryLeases()
+        self._leases, self._clock_ms = leases or MemoryLeases(), clock_ms
         self._destinations: dict[tuple[str, str], Destination] = {}
         self._sessions: OrderedDict[tuple[str, str], RunnerSession] = OrderedDict()
+        self._idle: dict[tuple[str, str], tuple[int, int]] = {}
+        """When living sessions that are stopped when they are idle were used last, and after how long they are."""
+        self._expiring: dict[tuple[str, str], int] = {}
         self._making: Counter[str] = Counter()
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
 
@@ -114,21 +127,23 @@ class Pool:
         self._destinations[tenant, destination.id] = destination
 
     def destination(self, tenant: str, destination_id: str) -> Destination:
-        try:
-            return self._destinations[tenant, destination_id]
-        except KeyError:
-            raise unknown("destination", destination_id) from None
+        found = self._destinations.get((tenant, destination_id))
+        if found is None and destination_id == BUILT_IN.id:
+            found = BUILT_IN
+        if found is None:
+            raise unknown("destination", destination_id)
+        return found
 
     def destinations(self, tenant: str) -> list[Destination]:
         return [found for (owner, _), found in sorted(self._destinations.items(), key=lambda item: item[0]) if owner == tenant]
 
     def remove(self, tenant: str, destination_id: str) -> None:
-        self.destination(tenant, destination_id)
-        del self._destinations[tenant, destination_id]
+        if self._destinations.pop((tenant, destination_id), None) is None:
+            raise unknown("destination", destination_id)
 
     # Sessions
 
-    async def bind(self, tenant: str, thread_id: str, binding: Binding) -> Lease:
+    async def bind(self, tenant: str, thread_id: str, binding: Binding, options: ThreadOptions = ThreadOptions()) -> Lease:
         """Bind a thread. Nothing is started yet."""
         check_name("a thread's id", thread_id)
         check_binding(binding)
@@ -140,9 +155,47 @@ class Pool:
             if before is not None and before.binding != binding:
                 await self._end(tenant, thread_id, before)
                 before = None
-            lease = before or Lease(binding=binding)
-            await self._leases.put(tenant, thread_id, lease)
-            return lease
+            lease = msgspec.structs.replace(before or Lease(binding=binding), options=options)
+            return await self._prolong(tenant, thread_id, lease, options.ttl_ms)
+
+    async def keep_alive(self, tenant: str, thread_id: str, ttl_ms: int | None) -> Lease:
+        """It lasts from now on for as long as is said, or as was said first, and counts as used."""
+        async with self._lock(tenant, thread_id):
+            lease = await self.lease(tenant, thread_id)
+            self._touch(tenant, thread_id)
+            return await self._prolong(tenant, thread_id, lease, ttl_ms or lease.options.ttl_ms)
+
+    async def _prolong(self, tenant: str, thread_id: str, lease: Lease, ttl_ms: int | None) -> Lease:
+        expires_ms = None if ttl_ms is None else self._clock_ms() + ttl_ms
+        lease = msgspec.structs.replace(lease, expires_ms=expires_ms)
+        await self._leases.put(tenant, thread_id, lease)
+        self._expect_end(tenant, thread_id, lease)
+        return lease
+
+    def _expect_end(self, tenant: str, thread_id: str, lease: Lease) -> None:
+        self._expiring.pop((tenant, thread_id), None)
+        if lease.expires_ms is not None:
+            self._expiring[tenant, thread_id] = lease.expires_ms
+
+    def _touch(self, tenant: str, thread_id: str) -> None:
+        if (tenant, thread_id) in self._idle:
+            self._idle[tenant, thread_id] = (self._clock_ms(), self._idle[tenant, thread_id][1])
+
+    async def retire(self) -> None:
+        """Now and then: stop sessions that were idle for long enough, and delete threads whose time is over."""
+        now = self._clock_ms()
+        for key, (used_ms, idle_ms) in list(self._idle.items()):
+            session = self.living(*key)
+            if session is None:
+                del self._idle[key]
+            elif session.status not in ("ready", "idle") or session.is_detached:
+                self._touch(*key)
+            elif now - used_ms >= idle_ms:
+                await _quietly(self.stop(*key), key[0])
+        for key in [key for key, expires_ms in self._expiring.items() if expires_ms <= now]:
+            del self._expiring[key]
+            with contextlib.suppress(NotFound):
+                await self.delete(*key)
 
     async def lease(self, tenant: str, thread_id: str) -> Lease:
         found = await self._leases.get(tenant, thread_id)
@@ -157,8 +210,8 @@ class Pool:
         session = self._sessions.get((tenant, thread_id))
         return None if session is None or session.is_closed else session
 
-    async def status(self, tenant: str, thread_id: str) -> str:
-        session, lease = self._sessions.get((tenant, thread_id)), await self.lease(tenant, thread_id)
+    def status(self, tenant: str, thread_id: str, lease: Lease) -> str:
+        session = self._sessions.get((tenant, thread_id))
         if session is not None:
             return session.status
         return "unprovisioned" if lease.state is None else "stopped" if lease.is_made else "creating"
@@ -168,12 +221,15 @@ class Pool:
         living = self.living(tenant, thread_id)
         if living is not None:
             self._sessions.move_to_end((tenant, thread_id))
+            self._touch(tenant, thread_id)
             return living
         async with self._lock(tenant, thread_id):
             living = self.living(tenant, thread_id)
             if living is None:
                 lease = await self.lease(tenant, thread_id)
                 living = self._sessions[tenant, thread_id] = await self._admit(tenant, thread_id, lease)
+                if lease.options.idle_timeout_ms is not None:
+                    self._idle[tenant, thread_id] = (self._clock_ms(), lease.options.idle_timeout_ms)
             return living
 
     async def _admit(self, tenant: str, thread_id: str, lease: Lease) -> RunnerSession:
@@ -202,17 +258,19 @@ class Pool:
                     raise
             frozen = await provider.find_frozen(lease.state)
             await self._end(tenant, thread_id, lease)
+        if frozen is None and lease.options.snapshot_id is not None:
+            frozen = await provider.blobs.get(lease.options.snapshot_id)
         state = SessionState(provider_id=provider.id, session_id=draw_id(provider.id), destination_id=destination.id)
-        making = Lease(binding=binding, state=state, is_made=False)
+        making = msgspec.structs.replace(lease, state=state, is_made=False)
         await self._leases.put(tenant, thread_id, making)
         try:
             session = await provider.create(destination, binding, thread_id=thread_id, session_id=state.session_id)
             if frozen is not None:
                 await session.thaw(frozen)
-            await self._leases.put(tenant, thread_id, Lease(binding=binding, state=session.state))
+            await self._leases.put(tenant, thread_id, msgspec.structs.replace(lease, state=session.state, is_made=True))
         except BaseException:  # no caller would ever find it again
             await self._end(tenant, thread_id, making)
-            await self._leases.put(tenant, thread_id, Lease(binding=binding))
+            await self._leases.put(tenant, thread_id, msgspec.structs.replace(lease, state=None, is_made=True))
             raise
         return session
 
@@ -227,7 +285,7 @@ class Pool:
         lease, session = await self.lease(tenant, thread_id), self.living(tenant, thread_id)
         if session is None:
             raise stale(thread_id)
-        await self._leases.put(tenant, thread_id, Lease(binding=lease.binding, state=session.state))
+        await self._leases.put(tenant, thread_id, msgspec.structs.replace(lease, state=session.state, is_made=True))
         return session.state
 
     async def delete(self, tenant: str, thread_id: str) -> None:
@@ -236,6 +294,7 @@ class Pool:
             lease = await self.lease(tenant, thread_id)
             await self._end(tenant, thread_id, lease)
             await self._leases.delete(tenant, thread_id)
+            self._expiring.pop((tenant, thread_id), None)
         self._locks.pop((tenant, thread_id), None)
 
     async def recover(self, tenant: str) -> None:
@@ -244,7 +303,8 @@ class Pool:
         for thread_id, lease in leases.items():
             if not lease.is_made:
                 await self._end(tenant, thread_id, lease)
-                await self._leases.put(tenant, thread_id, Lease(binding=lease.binding))
+                await self._leases.put(tenant, thread_id, msgspec.structs.replace(lease, state=None, is_made=True))
+            self._expect_end(tenant, thread_id, lease)
         known = {lease.state.session_id for lease in leases.values() if lease.state is not None and lease.is_made}
         destinations = [*self.destinations(tenant), *(lease.binding.destination for lease in leases.values())]
         for provider in self.providers(tenant).values():
@@ -258,7 +318,7 @@ class Pool:
         for owner, thread_id in list(self._sessions):
             if owner == tenant:
                 await self._end(tenant, thread_id)
-        for known in (self._destinations, self._locks):
+        for known in (self._destinations, self._locks, self._idle, self._expiring):
             for key in [key for key in known if key[0] == tenant]:
                 del known[key]
         for provider in self._providers.pop(tenant, {}).values():

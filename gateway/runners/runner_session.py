@@ -1,6 +1,6 @@
 """A runner session: one place where commands run, with its files, ports, artifacts and snapshots.
 
-A provider's session writes `_execute`, which runs one command and ends it when `ending.event` is set, and `_perform`, which does
+A provider's session writes `_execute`, which runs one command and ends it when `control.event` is set, and `_perform`, which does
 one file operation; what it can do better than by those (snapshots, archives) it overrides.
 
 Defaults are the contract's: cancel of an unknown command is False, export is refused, a snapshot may be None.
@@ -8,12 +8,11 @@ Defaults are the contract's: cancel of an unknown command is False, export is re
 
 from __future__ import annotations
 
-import abc
 import asyncio
 import contextlib
 import secrets
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,19 +20,20 @@ import msgspec
 from gateway.egress.http1_exchange import Reader, Writer
 from gateway.errors import Forbidden, GatewayError
 from gateway.runners import wire
-from gateway.runners.artifacts import Permitted, everything, keep, pack, pack_tree, unpack_tree
+from gateway.runners.artifacts import Permitted, everything, keep, unpack_tree
 from gateway.runners.bindings import Roots
-from gateway.runners.command_life import CommandLife, check_path
-from gateway.runners.errors import busy, paused, stale, too_large, unavailable, unknown, unsupported
+from gateway.runners.command_life import check_path
+from gateway.runners.errors import paused, stale, unavailable, unknown, unsupported
 from gateway.runners.mounts.manifests import Seed, place_mounts, read_entries
 from gateway.runners.mounts.store_mounts import StoreMount
 from gateway.runners.preview_tickets import Exposures
+from gateway.runners.workspace_files import WorkspaceFiles
 
 if TYPE_CHECKING:
     from gateway.runners.interface import Provider
 
 
-class RunnerSession(CommandLife):
+class RunnerSession(WorkspaceFiles):
     def __init__(self, provider: Provider[Any], destination: wire.Destination, session_id: str) -> None:
         super().__init__()
         self.provider, self.destination, self.id = provider, destination, session_id
@@ -41,6 +41,7 @@ class RunnerSession(CommandLife):
         self.thread_id = ""
         self.ports = Exposures()
         self._snapshots: list[wire.SnapshotRef] = []
+        self._artifacts: list[wire.Artifact] = []
         self._mounts: list[StoreMount] = []
         self._described: dict[str, bytes] = {}
         """What is persisted of them."""
@@ -64,6 +65,7 @@ class RunnerSession(CommandLife):
         one, into which writable entries are seeded, once."""
         self.ports = Exposures(kept.get("ports", b""))
         self._snapshots = msgspec.json.decode(kept.get("snapshots", b"[]"), type=list[wire.SnapshotRef])
+        self._artifacts = msgspec.json.decode(kept.get("artifacts", b"[]"), type=list[wire.Artifact])
         for seed in await asyncio.to_thread(lambda: list(read_entries(manifest, self.provider.sources, self.provider.id))):
             if not seed.writable or "seeded" not in kept:
                 await self._place(seed)
@@ -89,6 +91,11 @@ class RunnerSession(CommandLife):
             raise stale(self.id)
         if self.is_paused:
             raise paused(self.id)
+
+    def _check(self, command: wire.Command) -> None:
+        super()._check(command)
+        if command.terminal is not None and not self.provider.capabilities.terminals:
+            raise unsupported(f"a terminal is not supported by provider {self.provider.id}")
 
     async def pause(self) -> None:
         self._check_open()
@@ -133,7 +140,7 @@ class RunnerSession(CommandLife):
         self.provider.sessions.pop(self.id, None)
         running = list(self._running.values())
         for command in running:
-            command.ending.ask("cancelled")
+            command.control.ask("cancelled")
         if self.is_paused:
             await self._resume()
         if running:
@@ -142,26 +149,6 @@ class RunnerSession(CommandLife):
 
     async def _close(self) -> None:
         return None
-
-    # Files
-
-    async def read_file(self, request: wire.ReadFile) -> wire.FileContents:
-        return wire.FileContents(path=request.path, contents=wire.Octets(await self._do("read", request.path)))
-
-    async def write_file(self, request: wire.WriteFile) -> None:
-        if len(request.contents) > wire.MAX_FILE_BYTES:  # it could never be read again
-            raise too_large(f"path {request.path[:200]}", wire.MAX_FILE_BYTES)
-        await self._change("write", request.path, bytes(request.contents))
-
-    async def _do(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
-        self._check_open()
-        check_path(path)
-        return await self._perform(verb, path, contents, **options)
-
-    async def _change(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> None:
-        await self._do(verb, path, contents, **options)
-        if warnings := await self._settle():
-            raise unavailable(warnings[0])
 
     async def _settle(self) -> list[str]:
         if not any(not mount.read_only for mount in self._mounts):
@@ -174,23 +161,6 @@ class RunnerSession(CommandLife):
             await self.provider.states.save(self.id, changed)
             self._described = described
         return warnings
-
-    @abc.abstractmethod
-    async def _perform(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
-        """A file operation, as `gateway.runners.beneath.answer` has them."""
-
-    async def make_directory(self, path: str) -> None:
-        await self._change("mkdir", path)
-
-    async def move(self, path: str, target: str) -> None:
-        check_path(target)
-        await self._change("move", path, target=target)
-
-    async def delete(self, path: str, *, recursive: bool) -> None:
-        await self._change("delete", path, recursive=recursive)
-
-    async def list_entries(self, path: str, *, recursive: bool) -> list[wire.FileEntry]:
-        return msgspec.json.decode(await self._do("list", path, recursive=recursive), type=list[wire.FileEntry])
 
     # Ports, artifacts, snapshots
 
@@ -220,23 +190,24 @@ class RunnerSession(CommandLife):
         check_path(request.path)
         if not self.provider.capabilities.artifact_export:
             raise unsupported("runner artifact export is not supported by this provider")
-        contents = await (self._archive(request.path, permitted) if request.recursive else self._perform("read", request.path))
-        return await keep(request, contents, self.provider.blobs)
+        contents = await (self.archive(request.path, permitted) if request.recursive else self._perform("read", request.path))
+        made = await keep(request, contents, self.provider.blobs, self.id.encode())
+        await self._keep_artifacts([*(one for one in self._artifacts if one.artifact_id != made.artifact_id), made])
+        return made
 
-    async def _archive(self, path: str, permitted: Permitted) -> bytes:
-        listed = await self.list_entries(path, recursive=True)
-        names = [entry.path for entry in listed if entry.kind == "file" and permitted(entry.path)]
-        files = [(name, contents) for name in names if (contents := await self._read_below(path, name)) is not None]
-        return await asyncio.to_thread(pack, files)
+    @property
+    def artifacts(self) -> Sequence[wire.Artifact]:
+        return self._artifacts
 
-    async def _read_below(self, path: str, name: str) -> bytes | None:
-        """None: it has other names, or is gone since it was listed."""
-        try:
-            return await self._perform("read", f"{path}/{name}")
-        except GatewayError as refused:
-            if refused.code in ("PATH_NOT_A_FILE", "PATH_NOT_FOUND"):
-                return None
-            raise
+    async def drop_artifact(self, artifact_id: str) -> None:
+        if all(one.artifact_id != artifact_id for one in self._artifacts):
+            raise unknown("artifact", artifact_id)
+        await self._keep_artifacts([one for one in self._artifacts if one.artifact_id != artifact_id])
+        await self.provider.blobs.delete(artifact_id)
+
+    async def _keep_artifacts(self, artifacts: list[wire.Artifact]) -> None:
+        await self.provider.states.save(self.id, {"artifacts": msgspec.json.encode(artifacts)})
+        self._artifacts = artifacts
 
     async def snapshot(self) -> wire.SnapshotRef | None:
         """Keep the workspace as it is; it can be restored in any session of the tenant at this provider."""
@@ -273,24 +244,13 @@ class RunnerSession(CommandLife):
         await self._thaw(await other._freeze())
         await self._settle()
 
-    def _check_idle(self) -> None:
-        self._check_open()
-        if self._running:
-            raise busy("commands of this session are under way", "wait for them, or cancel them")
-
     def _is_own(self, path: str) -> bool:
         """What is in a mount is not the session's."""
         return not any(path == mount.path or path.startswith(mount.path + "/") for mount in self._mounts)
 
     async def _freeze(self) -> bytes:
         """The workspace, without its mounts, as bytes."""
-        members = []
-        for entry in await self.list_entries(".", recursive=True):
-            if self._is_own(entry.path) and entry.kind != "other":
-                contents = await self._read_below(".", entry.path) if entry.kind == "file" else b""
-                if contents is not None:
-                    members.append((entry, contents))
-        return await asyncio.to_thread(pack_tree, members)
+        return await self.archive(".", self._is_own)
 
     async def _thaw(self, frozen: bytes) -> None:
         try:
@@ -303,9 +263,8 @@ class RunnerSession(CommandLife):
                 with contextlib.suppress(GatewayError):  # a folder that holds a mount, or a read-only entry
                     await self._perform("delete", entry.path, recursive=False)
         for entry, contents in members:
-            verb = {"directory": "mkdir", "link": "link"}.get(entry.kind, "write")
             with contextlib.suppress(Forbidden):  # a read-only entry is the operator's
-                await self._perform(verb, entry.path, (entry.target or "").encode() or contents, mode=entry.mode)
+                await self._put(entry.path, entry, contents)
 
 
 class RootedSession(RunnerSession):

@@ -1,5 +1,5 @@
 """The verbs of runners, as the HTTP layer offers them: list, select, session, snapshot, delete, ports, pause, resume, detach,
-rejoin, and what a session can do: commands, files, artifacts.
+rejoin, commands. `use` gives the session itself, with its files and artifacts.
 
 Rules: plain async methods, a tenant first, wire types in and out; every refusal is a `GatewayError`. A thread's session is made
 by the first verb that needs a place; asking about it makes nothing. Who may do what is decided before.
@@ -15,11 +15,9 @@ import msgspec
 
 from gateway.errors import NotFound
 from gateway.runners import wire
-from gateway.runners.artifacts import Permitted, everything
-from gateway.runners.command_life import Finish
-from gateway.runners.command_output import OnOutput
+from gateway.runners.command_life import Finish, Tracked
 from gateway.runners.errors import busy, in_use, invalid, shown, stale, unsupported
-from gateway.runners.pool import Pool
+from gateway.runners.pool import Lease, Pool
 from gateway.runners.runner_session import RunnerSession
 
 
@@ -47,6 +45,8 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     commands: list[str] = []
     ports: list[wire.PortPreview] = []
     detached: bool = False
+    options: wire.ThreadOptions = wire.ThreadOptions()
+    expires_ms: int | None = None
 
 
 class Runners:
@@ -71,16 +71,36 @@ class Runners:
         self.pool.remove(tenant, destination_id)
 
     async def select(
-        self, tenant: str, thread_id: str, destination_id: str, workspace: str, read_roots: Sequence[str] = ()
+        self,
+        tenant: str,
+        thread_id: str,
+        destination_id: str,
+        workspace: str,
+        read_roots: Sequence[str] = (),
+        options: wire.ThreadOptions = wire.ThreadOptions(),
     ) -> SessionInfo:
         """Bind a thread to a destination. Selecting another one ends the session of the one before."""
         destination = self.pool.destination(tenant, destination_id)
         binding = wire.Binding(destination=destination, workspace=workspace, read_roots=[*read_roots])
-        await self.pool.bind(tenant, thread_id, binding)
-        return await self.session(tenant, thread_id)
+        return self._describe(tenant, thread_id, await self.pool.bind(tenant, thread_id, binding, options))
 
     async def session(self, tenant: str, thread_id: str) -> SessionInfo:
-        lease = await self.pool.lease(tenant, thread_id)
+        return self._describe(tenant, thread_id, await self.pool.lease(tenant, thread_id))
+
+    async def sessions(self, tenant: str, label: str = "") -> Sequence[SessionInfo]:
+        """All threads with their status, or those that have a label: its name, or `name=value`."""
+        name, has_value, value = label.partition("=")
+        leases = (await self.pool.leases(tenant)).items()
+        return [
+            self._describe(tenant, thread_id, lease)
+            for thread_id, lease in sorted(leases)
+            if not label or (lease.options.labels.get(name) == value if has_value else name in lease.options.labels)
+        ]
+
+    async def keep_alive(self, tenant: str, thread_id: str, ttl_ms: int | None) -> SessionInfo:
+        return self._describe(tenant, thread_id, await self.pool.keep_alive(tenant, thread_id, ttl_ms))
+
+    def _describe(self, tenant: str, thread_id: str, lease: Lease) -> SessionInfo:
         living = self.pool.living(tenant, thread_id)
         destination = lease.binding.destination
         return SessionInfo(
@@ -88,15 +108,17 @@ class Runners:
             destination_id=destination.id,
             provider_id=destination.provider_id,
             workspace=lease.binding.workspace,
-            status=await self.pool.status(tenant, thread_id),
+            status=self.pool.status(tenant, thread_id, lease),
             state=living.state if living is not None else lease.state,
             commands=living.command_ids if living is not None else [],
             ports=_ports(living) if living is not None else [],
             detached=living is not None and living.is_detached,
+            options=lease.options,
+            expires_ms=lease.expires_ms,
         )
 
     async def snapshot(self, tenant: str, thread_id: str) -> wire.SnapshotRef | None:
-        taken = await (await self._session(tenant, thread_id)).snapshot()
+        taken = await (await self.use(tenant, thread_id)).snapshot()
         await self.pool.remember(tenant, thread_id)
         return taken
 
@@ -119,7 +141,7 @@ class Runners:
 
     async def expose(self, tenant: str, thread_id: str, port: wire.Port) -> tuple[wire.PortPreview, str]:
         """One more; and the id of its exposure, which a ticket is for."""
-        session = await self._session(tenant, thread_id)
+        session = await self.use(tenant, thread_id)
         made = await session.expose_port(port)
         exposure_id = session.ports.id_of(made.port)
         assert exposure_id is not None
@@ -127,7 +149,7 @@ class Runners:
 
     async def withdraw(self, tenant: str, thread_id: str, port: int) -> None:
         """It cannot be looked at any more, and tickets for it are worth nothing."""
-        await (await self._session(tenant, thread_id)).withdraw_port(port)
+        await (await self.use(tenant, thread_id)).withdraw_port(port)
 
     async def pause(self, tenant: str, thread_id: str) -> SessionInfo:
         await (await self._living(tenant, thread_id)).pause()
@@ -144,7 +166,7 @@ class Runners:
 
     async def rejoin(self, tenant: str, thread_id: str) -> SessionInfo:
         """Back to a session that was detached; a stale one is replaced by a fresh one."""
-        await (await self._session(tenant, thread_id)).rejoin()
+        await (await self.use(tenant, thread_id)).rejoin()
         return await self.session(tenant, thread_id)
 
     # What a session can do
@@ -161,48 +183,33 @@ class Runners:
         finally:
             self._claimed.discard(key)
 
-    async def run(
-        self,
-        tenant: str,
-        thread_id: str,
-        command: wire.Command,
-        on_output: OnOutput | None = None,
-        finish: Finish | None = None,
-        *,
-        streams: bool = True,
-    ) -> wire.CommandResult:
-        session = await self._session(tenant, thread_id)
-        return await session.run(command, on_output=on_output, finish=finish, streams=streams)
+    async def start(
+        self, tenant: str, thread_id: str, command: wire.Command, finish: Finish | None = None, *, streams: bool = True
+    ) -> Tracked:
+        return (await self.use(tenant, thread_id)).start(command, finish=finish, streams=streams)
 
-    async def wait(self, tenant: str, thread_id: str, command_id: str, on_output: OnOutput | None = None) -> wire.CommandResult:
-        return await (await self._living(tenant, thread_id)).wait(command_id, on_output=on_output)
+    async def run(self, tenant: str, thread_id: str, command: wire.Command) -> wire.CommandResult:
+        return await (await self.use(tenant, thread_id)).run(command)
+
+    async def wait(self, tenant: str, thread_id: str, command_id: str) -> wire.CommandResult:
+        return await (await self._living(tenant, thread_id)).wait(command_id)
+
+    async def find_command(self, tenant: str, thread_id: str, command_id: str) -> Tracked:
+        return (await self._living(tenant, thread_id)).find(command_id)
+
+    async def list_commands(self, tenant: str, thread_id: str) -> Sequence[wire.CommandInfo]:
+        await self.pool.lease(tenant, thread_id)
+        living = self.pool.living(tenant, thread_id)
+        return living.list_commands() if living is not None else []
 
     async def cancel(self, tenant: str, thread_id: str, command_id: str) -> bool:
         await self.pool.lease(tenant, thread_id)
         living = self.pool.living(tenant, thread_id)
         return await living.cancel(command_id) if living is not None else False
 
-    async def read_file(self, tenant: str, thread_id: str, request: wire.ReadFile) -> wire.FileContents:
-        return await (await self._session(tenant, thread_id)).read_file(request)
-
-    async def write_file(self, tenant: str, thread_id: str, request: wire.WriteFile) -> None:
-        await (await self._session(tenant, thread_id)).write_file(request)
-
-    async def list_entries(self, tenant: str, thread_id: str, path: str, *, recursive: bool) -> Sequence[wire.FileEntry]:
-        return await (await self._session(tenant, thread_id)).list_entries(path, recursive=recursive)
-
-    async def make_directory(self, tenant: str, thread_id: str, path: str) -> None:
-        await (await self._session(tenant, thread_id)).make_directory(path)
-
-    async def move_file(self, tenant: str, thread_id: str, path: str, target: str) -> None:
-        await (await self._session(tenant, thread_id)).move(path, target)
-
-    async def delete_file(self, tenant: str, thread_id: str, path: str, *, recursive: bool) -> None:
-        await (await self._session(tenant, thread_id)).delete(path, recursive=recursive)
-
     async def restore(self, tenant: str, thread_id: str, snapshot_id: str) -> SessionInfo:
         """Make the workspace what it was when a snapshot of this tenant was taken at this provider."""
-        await (await self._session(tenant, thread_id)).restore(snapshot_id)
+        await (await self.use(tenant, thread_id)).restore(snapshot_id)
         return await self.session(tenant, thread_id)
 
     async def fork(self, tenant: str, thread_id: str, new_thread_id: str) -> SessionInfo:
@@ -210,37 +217,31 @@ class Runners:
         binding = (await self.pool.lease(tenant, thread_id)).binding
         if new_thread_id in await self.pool.leases(tenant):
             raise busy(f"thread {shown(new_thread_id)} exists already")
-        source = await self._session(tenant, thread_id)
+        source = await self.use(tenant, thread_id)
         await self.pool.bind(tenant, new_thread_id, binding)
         try:
-            await (await self._session(tenant, new_thread_id)).copy_from(source)
+            await (await self.use(tenant, new_thread_id)).copy_from(source)
         except BaseException:
             await self.pool.delete(tenant, new_thread_id)
             raise
         return await self.session(tenant, new_thread_id)
 
-    async def export(
-        self, tenant: str, thread_id: str, request: wire.ArtifactRequest, permitted: Permitted = everything
-    ) -> wire.Artifact:
-        return await (await self._session(tenant, thread_id)).export_artifact(request, permitted)
-
     async def read_artifact(self, tenant: str, thread_id: str, artifact_id: str) -> bytes:
+        """Also of a session that is stopped, which stays so."""
         provider = self.pool.providers(tenant).get((await self.session(tenant, thread_id)).provider_id)
-        blobs = getattr(provider, "blobs", None)
-        if blobs is None:
+        if provider is None:
             raise unsupported("runner artifact export is not supported by this provider")
-        found: bytes = await blobs.get(artifact_id)
-        return found
+        return await provider.blobs.get(artifact_id)
 
-    async def _session(self, tenant: str, thread_id: str) -> RunnerSession:
-        """The thread's session, which is made if there is none."""
+    async def use(self, tenant: str, thread_id: str) -> RunnerSession:
+        """The thread's session with what it can do, made if there is none."""
         return await self.pool.session(tenant, thread_id)
 
     async def find(self, tenant: str, thread_id: str) -> RunnerSession | None:
         """The thread's session, if it has one: the living one, or the stopped one, which is found again."""
         try:
             lease = await self.pool.lease(tenant, thread_id)
-            return await self._session(tenant, thread_id) if lease.state is not None and lease.is_made else None
+            return await self.use(tenant, thread_id) if lease.state is not None and lease.is_made else None
         except NotFound:
             return None
 

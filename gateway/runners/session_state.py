@@ -4,6 +4,7 @@
     seeded         its writable manifest entries are in it
     ports          exposed ports with their ids
     snapshots      references to those that were taken
+    artifacts      and to those that were exported
     mount:{name}   what is known of a mounted store
     file:{path}    a file of a `wasm` session
 

@@ -30,12 +30,12 @@ from gateway.errors import GatewayError, TooLarge
 from gateway.records import RegistryEntry
 from gateway.runners.errors import removed, unknown
 from gateway.runners.interface import Provider, Supplies
-from gateway.runners.pool import MAX_DESTINATIONS, Lease, Pool
+from gateway.runners.pool import BUILT_IN, MAX_DESTINATIONS, Lease, Pool
 from gateway.runners.provider_table import VOLUMES, RunnerSettings, make_providers
 from gateway.runners.runner_session import RunnerSession
 from gateway.runners.runners import Listing, Runners, SessionInfo
 from gateway.runners.session_state import StoredStates
-from gateway.runners.wire import Destination
+from gateway.runners.wire import Destination, ThreadOptions
 from gateway.stores.changes import Change, DeleteEntry, PutEntry
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
@@ -107,18 +107,24 @@ class StoredRunners(Runners):
         await self._store.write(tenant, [DeleteEntry(kind=DESTINATION, id=destination_id)])
 
     async def select(
-        self, tenant: str, thread_id: str, destination_id: str, workspace: str, read_roots: Sequence[str] = ()
+        self,
+        tenant: str,
+        thread_id: str,
+        destination_id: str,
+        workspace: str,
+        read_roots: Sequence[str] = (),
+        options: ThreadOptions = ThreadOptions(),
     ) -> SessionInfo:
         await self._load(tenant)
-        return await super().select(tenant, thread_id, destination_id, workspace, read_roots)
+        return await super().select(tenant, thread_id, destination_id, workspace, read_roots, options)
 
-    async def _session(self, tenant: str, thread_id: str) -> RunnerSession:
+    async def use(self, tenant: str, thread_id: str) -> RunnerSession:
         """What lives goes on; nothing is started at a destination that was removed since the thread was bound to it."""
         if self.pool.living(tenant, thread_id) is None:
             destination = (await self.pool.lease(tenant, thread_id)).binding.destination
-            if await self._store.entry(tenant, DESTINATION, destination.id) is None:
+            if destination != BUILT_IN and await self._store.entry(tenant, DESTINATION, destination.id) is None:
                 raise removed(destination.id)
-        return await super()._session(tenant, thread_id)
+        return await super().use(tenant, thread_id)
 
     async def recover(self) -> None:
         """When the gateway starts: what an earlier life left is found by its threads, or removed."""
@@ -210,4 +216,4 @@ def open_runners(
         )  # fmt: skip
         return make_providers(tenant, settings, keys, supplies)
 
-    return StoredRunners(Pool(providers, StoredLeases(store, clock_ms)), store, clock_ms, settings.folder)
+    return StoredRunners(Pool(providers, StoredLeases(store, clock_ms), clock_ms), store, clock_ms, settings.folder)

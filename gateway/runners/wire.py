@@ -7,7 +7,7 @@ Types only. INVARIANT: no type has room for the value of a secret; a `SecretRef`
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -33,7 +33,7 @@ class MountSupport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunnerCapabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """The last three are ours."""
+    """The last four are ours."""
 
     command_exec: bool
     file_read: bool
@@ -46,6 +46,7 @@ class RunnerCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     pausable: bool = False
     detachable: bool = False
     streaming: bool = False
+    terminals: bool = False
 
 
 class SecretRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -99,6 +100,16 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] = {}
 
 
+class ThreadOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Ours. `snapshot_id`: its sessions begin with what is in that snapshot. It is stopped when it was idle for
+    `idle_timeout_ms`, and deleted with all it has after `ttl_ms`, unless it is kept alive."""
+
+    labels: dict[str, str] = {}
+    snapshot_id: str | None = None
+    idle_timeout_ms: int | None = None
+    ttl_ms: int | None = None
+
+
 class Binding(msgspec.Struct, frozen=True, kw_only=True):
     """Kept with the thread. `read_roots` widen reads only, never writes or the working directory."""
 
@@ -107,9 +118,17 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True):
     read_roots: list[str] = []
 
 
+class Terminal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Ours. How large it is."""
+
+    rows: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 24
+    columns: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 80
+
+
 class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`stdin` and the limits are ours; limits can only be lowered. `cpu_ms` and `memory_bytes` are of each process the command
-    starts (of the program as a whole in `wasm`); `hatchway` has the other gateway's instead."""
+    """`stdin`, the limits and `terminal` (the command has one, and no `stdin`) are ours; limits can only be lowered. `cpu_ms` and
+    `memory_bytes` are of each process the command starts (of the program as a whole in `wasm`); `hatchway` has the other
+    gateway's instead."""
 
     command_id: str
     program: str
@@ -121,6 +140,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     max_output_bytes: int | None = None
     cpu_ms: int | None = None
     memory_bytes: int | None = None
+    terminal: Terminal | None = None
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,6 +154,17 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     status: str = "exited"
     dropped_bytes: int = 0
     warnings: list[str] = []
+
+
+class CommandInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """Ours. `status` is that of a result, `running`, or `failed`: its place could not carry it out."""
+
+    command_id: str
+    program: str
+    status: str
+    started_ms: int
+    ended_ms: int | None = None
+    exit_code: int | None = None
 
 
 class ReadFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -159,6 +190,13 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     mode: int
     modified_ms: int
     target: str | None = None
+
+
+class FileChange(msgspec.Struct, frozen=True, kw_only=True):
+    """Ours. `kind` is created, changed or deleted."""
+
+    kind: str
+    path: str
 
 
 class Port(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

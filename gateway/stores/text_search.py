@@ -20,6 +20,7 @@ import re2  # type: ignore[import-untyped,unused-ignore]
 from gateway.children import Overrun, run_in_child
 from gateway.errors import BadRequest
 from gateway.records import GrepMatch
+from gateway.stores.changes import detect_encoding
 from gateway.stores.stored import StoredFile
 
 PATTERN_BYTES_MAX: Final = 1000
@@ -63,6 +64,13 @@ async def search(tenant: str, pattern: str, files: Iterable[StoredFile], load: L
         if found.looked < len(group):
             break
     return Searched(matches, looked == len(texts), len(texts) - looked)
+
+
+async def search_texts(tenant: str, pattern: str, files: list[tuple[str, bytes]], *, regex: bool) -> Searched:
+    """The same for files that are not in the store: paths with their contents, those that are text."""
+    texts = [(path, content) for path, content in files if detect_encoding(content) == "text"]
+    found = await _ask(tenant, pattern, regex, texts, MATCHES_MAX, TIME_MAX_S)
+    return Searched(found.matches, found.looked == len(texts), len(texts) - found.looked)
 
 
 def _group(files: list[StoredFile]) -> Iterator[list[StoredFile]]:

@@ -19,6 +19,7 @@ import msgspec
 from hatchway.arguments import RunOptions, Sealed, check_callable, check_count, check_kind, check_label, check_sealed
 from hatchway.client import operations, requests
 from hatchway.client.async_files import AsyncRemoteFiles
+from hatchway.client.async_runner import AsyncRemoteRunner, RunnerOptions
 from hatchway.client.async_values import AsyncRemoteSecrets, AsyncRemoteValues
 from hatchway.client.operations import request
 from hatchway.client.requests import ApprovalInfo, Ask, Event, Page, RunInfo, SessionInfo, SnapshotInfo, Unreachable
@@ -187,6 +188,10 @@ class AsyncClient:
 
     def sessions(self) -> AsyncIterator[SessionInfo]:
         return self.pages("/v1/sessions", {}, SessionInfo)
+
+    def runner(self, thread_id: str, **options: Unpack[RunnerOptions]) -> AsyncRemoteRunner:
+        """A thread whose commands run at a runner: `await client.runner("box").run("make test")`."""
+        return AsyncRemoteRunner(self, thread_id, options)
 
     def __repr__(self: Any) -> str:
         return f"<{type(self).__name__} {self.url}>"

@@ -13,11 +13,13 @@ Rules: a verb is made of the asyncio one; what is written out here gives a sessi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self, Unpack, overload
 
 from hatchway.arguments import Sealed
 from hatchway.client.async_client import AsyncClient, AsyncRemoteSandbox, Connection
 from hatchway.client.async_files import AsyncRemoteFiles
+from hatchway.client.async_runner import AsyncRemoteCommand, AsyncRemoteRunner, CommandOptions, RunnerOptions
 from hatchway.client.async_values import AsyncRemoteSecrets, AsyncRemoteValues
 from hatchway.client.blocking import BlockingHttp, finish, make_blocking, make_iterator, show_core, sleep
 from hatchway.client.requests import RunInfo
@@ -71,6 +73,47 @@ class Client:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+class RemoteRunner:
+    """A thread of the gateway, with what runs there."""
+
+    def __init__(self, core: AsyncRemoteRunner) -> None:
+        self._core = core
+        self.thread_id = core.thread_id
+
+    __repr__ = AsyncRemoteRunner.__repr__
+    bind = make_blocking(AsyncRemoteRunner.bind)
+    run = make_blocking(AsyncRemoteRunner.run)
+    commands = make_blocking(AsyncRemoteRunner.commands)
+    read = make_blocking(AsyncRemoteRunner.read)
+    write = make_blocking(AsyncRemoteRunner.write)
+    do = make_blocking(AsyncRemoteRunner.do)
+    stop = make_blocking(AsyncRemoteRunner.stop)
+    delete = make_blocking(AsyncRemoteRunner.delete)
+
+    def start(self, command: str | Sequence[str], **options: Unpack[CommandOptions]) -> RemoteCommand:
+        """Begin a command, which runs on by itself."""
+        return RemoteCommand(finish(self._core.start(command, **options)))
+
+    def command(self, command_id: str) -> RemoteCommand:
+        """A command that was begun before."""
+        return RemoteCommand(self._core.command(command_id))
+
+
+class RemoteCommand:
+    """A command that runs by itself."""
+
+    def __init__(self, core: AsyncRemoteCommand) -> None:
+        self._core = core
+        self.id = core.id
+
+    __repr__ = AsyncRemoteCommand.__repr__
+    wait = make_blocking(AsyncRemoteCommand.wait)
+    logs = make_blocking(AsyncRemoteCommand.logs)
+    watch = make_iterator(AsyncRemoteCommand.watch)
+    signal = make_blocking(AsyncRemoteCommand.signal)
+    cancel = make_blocking(AsyncRemoteCommand.cancel)
 
 
 class RemoteFiles:

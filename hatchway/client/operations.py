@@ -20,7 +20,7 @@ from hatchway.client import url_paths
 from hatchway.client.requests import Ask
 from sandbox.errors import RequestError
 
-Kind = Literal["text", "number", "count", "flag", "texts", "object", "bytes", "sources", "attributes", "id", "any"]
+Kind = Literal["text", "number", "count", "flag", "texts", "object", "bytes", "sources", "attributes", "pairs", "id", "any"]
 PAGE_MAX: Final = 200
 TABLE: Final = Path(__file__).with_name("operations.json")
 _TYPES: Final[dict[Kind, tuple[type, ...]]] = {
@@ -33,6 +33,7 @@ _TYPES: Final[dict[Kind, tuple[type, ...]]] = {
     "bytes": (bytes,),
     "sources": (Mapping,),
     "attributes": (Mapping,),
+    "pairs": (Mapping,),
     "id": (str,),
 }
 
@@ -56,7 +57,7 @@ class Field(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`columns` are what is shown of each item of a list; `fixed` is what its body always has."""
+    """`columns` are what is shown of each item of a list; `fixed` and `query` are what its body and its query always have."""
 
     name: str
     about: str
@@ -67,6 +68,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     has_body: bool = False
     columns: tuple[str, ...] = ()
     fixed: Mapping[str, Any] = {}
+    query: Mapping[str, str] = {}
 
 
 @functools.cache
@@ -83,7 +85,7 @@ def request(name: str, /, *, kind: Any = None, once: bool = False, **arguments: 
 
 def make_request(operation: Operation, given: Mapping[str, Any], *, kind: Any = None, once: bool = False) -> Ask:
     path = operation.path
-    query: dict[str, str] = {}
+    query = dict(operation.query)
     body: dict[str, Any] = dict(operation.fixed)
     content: bytes | None = None
     for param in operation.fields:
@@ -98,6 +100,8 @@ def make_request(operation: Operation, given: Mapping[str, Any], *, kind: Any = 
             query[param.at] = _write_text(param, value)
         elif param.at == "*":
             body = dict(value)
+        elif param.kind == "pairs":
+            _put(body, param.at, list(value.items()))
         else:
             _put(body, param.at, value)
     json = body if operation.has_body or body else None

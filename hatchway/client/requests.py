@@ -128,6 +128,41 @@ class ApprovalInfo(msgspec.Struct, frozen=True):
     verdict: str | None = None
 
 
+class RunnerInfo(msgspec.Struct, frozen=True):
+    """A thread's session at a runner. `status` is unprovisioned, creating, ready, busy, idle, paused, stopped or gone."""
+
+    thread_id: str
+    destination_id: str
+    provider_id: str
+    status: str
+    workspace: str = ""
+
+
+class CommandResult(msgspec.Struct, frozen=True):
+    """`status` is running, exited, timeout, cancelled or lost; `exit_code` is there only for `exited`."""
+
+    command_id: str
+    exit_code: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    status: str = "exited"
+    dropped_bytes: int = 0
+    warnings: list[str] = []
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == 0
+
+
+class CommandInfo(msgspec.Struct, frozen=True):
+    command_id: str
+    program: str
+    status: str
+    started_ms: int
+    ended_ms: int | None = None
+    exit_code: int | None = None
+
+
 class FileInfo(msgspec.Struct, frozen=True):
     path: str
     name: str
@@ -170,6 +205,12 @@ class Event(msgspec.Struct, frozen=True):
     number: int
     kind: str
     data: Any
+
+
+class CommandLog(msgspec.Struct, frozen=True):
+    status: str
+    events: list[Event]
+    last: int
 
 
 class _Problem(msgspec.Struct):

@@ -18,13 +18,14 @@ from hatchway.client.operations import Field, Kind, Operation, api_operations
 from sandbox.errors import RequestError
 from sandbox.languages import OFFERED
 
+_COMMAND: Final = {"arguments": "args", "command_id": "command_id"}
 _HERE: Final = {"runtime": "embedded-worker-runtime"}
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
     """`words` are fields that stand without an option; `names` gives fields another name: the verb's to the API's; `about`
-    replaces the operation's summary. `hides` are fields that the verb has no option for."""
+    replaces the operation's summary. `query` is what its query always has; `hides` are fields that the verb has no option for."""
 
     name: str
     operation: str
@@ -34,6 +35,7 @@ class Verb:
     names: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
     hides: str = ""
 
 
@@ -53,12 +55,15 @@ _FIELDS: Final = {
     "count": _Shape("how many"),
     "command_id": _Shape("an id for it (default: a new one)", "id"),
     "dry_run": _Shape("change nothing; list what would change"),
+    "cwd": _Shape("the folder it runs in"),
+    "env": _Shape("a variable of its environment (repeatable)", "pairs"),
     "end": _Shape("delete the sessions with everything in them instead"),
     "facts": _Shape("a fact that policies may ask about (repeatable)", "attributes", "--fact"),
     "file": _Shape("a file; - reads standard input"),
     "fingerprint": _Shape("two requests with the same one make one worker"),
     "groups": _Shape("a group of the user (repeatable)", option="--group"),
     "label": _Shape("a name for it"),
+    "labels": _Shape("a label (repeatable)", "attributes", "--label"),
     "language": _Shape("the language of its programs", choices=OFFERED),
     "lasts_ms": _Shape("it expires after this many milliseconds (default: never)"),
     "limit": _Shape("at most N"),
@@ -72,6 +77,7 @@ _FIELDS: Final = {
     "runtime": _Shape("the runtime"),
     "session": _Shape("the id of a session"),
     "shadow": _Shape("let it watch next to the policy that decides"),
+    "stdin": _Shape("what it reads from standard input"),
     "sources": _Shape("the policy: a file, sent with what it needs, or a folder", "sources"),
     "timeout_ms": _Shape("wall clock limit"),
     "user": _Shape("who uses it: a user cannot approve what the same user asked for"),
@@ -151,8 +157,19 @@ _VERBS: Final = (
     Verb("runners remove", "remove_destination"),
     Verb("runners bind", "select_runner", words="destination"),
     Verb("runners show", "get_runner_session"),
-    Verb("runners run", "run_command", words="program arguments", names={"arguments": "args", "command_id": "command_id"},
-         about="run a command in a thread and wait for its end"),
+    Verb("runners threads", "list_runner_sessions", "thread_id status destination_id provider_id"),
+    Verb("runners keep-alive", "keep_runner_session_alive"),
+    Verb("runners ls", "list_runner_files", "path kind size_bytes mode"),
+    Verb("runners stat", "stat_runner_file", words="path"),
+    Verb("runners grep", "search_runner_files", words="pattern"),
+    Verb("runners artifacts", "list_artifacts", "artifact_id path"),
+    Verb("runners delete-artifact", "delete_artifact"),
+    Verb("runners start", "run_command", "command_id", words="program arguments", names=_COMMAND, query={"mode": "async"},
+         hides="terminal stdin", about="start a command, which runs on by itself"),
+    Verb("runners commands", "list_commands", "command_id status exit_code program"),
+    Verb("runners wait", "wait_for_command", about="wait for a command, and show what came of it"),
+    Verb("runners signal", "signal_command", words="signal"),
+    Verb("runners cancel", "cancel_command"),
     Verb("runners ports", "list_runner_ports", "port url", about="list exposed ports, with addresses that show them for an hour"),
     Verb("runners expose", "expose_runner_port", "url", words="port", about="expose a port to previews, and say its address"),
     Verb("runners withdraw", "withdraw_runner_port"),
@@ -161,7 +178,10 @@ _VERBS: Final = (
     Verb("runners detach", "detach_runner_session"),
     Verb("runners rejoin", "rejoin_runner_session"),
     Verb("runners snapshot", "snapshot_runner_session"),
-    Verb("runners stop", "delete_runner_session"),
+    Verb("runners restore", "restore_runner_session", words="snapshot"),
+    Verb("runners fork", "fork_runner_session", "thread_id", words="new_thread"),
+    Verb("runners stop", "stop_runner_session", about="end what runs in a thread; its next use finds its files again"),
+    Verb("runners delete", "delete_runner_session", about="delete a thread's session with all it has"),
 )  # fmt: skip
 
 
@@ -191,8 +211,9 @@ def _present(row: Verb) -> Operation:
     own = row.words.split()
     fields.sort(key=lambda param: (param.place != "path", not param.is_word, own.index(param.name) if param.name in own else -1))
     return replace(
-        operation, name=row.name, about=about, fields=tuple(fields), columns=tuple(row.columns.split()), fixed=row.fixed
-    )
+        operation, name=row.name, about=about, fields=tuple(fields), columns=tuple(row.columns.split()), fixed=row.fixed,
+        query=row.query,
+    )  # fmt: skip
 
 
 def _rename(operation: Operation, row: Verb) -> Iterator[Field]:
@@ -207,7 +228,12 @@ def _rename(operation: Operation, row: Verb) -> Iterator[Field]:
             if outer == param.at:
                 is_required = param.is_required and (param.place == "path" or name in row.words.split())
                 yield replace(param, name=name, at=at, kind="text" if inner else param.kind, is_required=is_required)
-        if param.at not in {at.partition(".")[0] for at in row.names.values()} | {"cursor", *row.hides.split(), *row.fixed}:
+        if param.at not in {at.partition(".")[0] for at in row.names.values()} | {
+            "cursor",
+            *row.hides.split(),
+            *row.fixed,
+            *row.query,
+        }:
             yield replace(param, name=param.name.removesuffix("_id"))
 
 

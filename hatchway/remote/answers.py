@@ -25,7 +25,8 @@ _STATUSES: Final[dict[str, Callable[[Answer], int | bool]]] = {
     "policy repin": lambda answer: answer["failed"] > 0,
     "audit verify": lambda answer: bool(answer["findings"]),
     "cancel": lambda answer: not answer["cancelled"],
-    "runners run": lambda answer: 1 if answer["exit_code"] is None else answer["exit_code"],
+    "runners cancel": lambda answer: not answer["cancelled"],
+    "runners wait": lambda answer: 1 if answer["exit_code"] is None else answer["exit_code"],
 }
 
 
@@ -154,6 +155,7 @@ _SILENT: Final = ("workers input", "workers stop", "workers cancel", "workers re
 """A refusal of these is told by `choose_status`, and there is nothing else to say."""
 SHOWN: Final[dict[str, Callable[[Answer, argparse.Namespace], None]]] = {
     "cancel": _show_cancelled,
+    "runners cancel": _show_cancelled,
     "decide": lambda answer, options: print(answer["id"], answer["verdict"]),
     "policy check": _show_check,
     "policy deploy": _show_deployed,
@@ -167,7 +169,7 @@ SHOWN: Final[dict[str, Callable[[Answer, argparse.Namespace], None]]] = {
     "snapshots diff": lambda answer, options: show_differences(answer),
     "audit verify": lambda answer, options: show_verdict(answer),
     "runners list": _show_runners,
-    "runners run": _show_command,
+    "runners wait": _show_command,
     "workers spawn": _show_spawned,
     "workers transcript": _show_transcript,
     **dict.fromkeys(_SILENT, lambda answer, options: None),

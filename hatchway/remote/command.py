@@ -30,7 +30,7 @@ _GROUPS = {
     "audit": "read, check and export the audit log",
     "runtimes": "list, add and remove runtimes of workers",
     "workers": "list, spawn, talk to and stop workers",
-    "runners": "list, bind, use and stop runners",
+    "runners": "bind threads to runners, and run commands there",
     "call": "any other operation of the gateway, by its name in OpenAPI",
 }
 
@@ -55,6 +55,7 @@ def add_command(commands: Any) -> None:
     _add_files(added)
     _add_approvals(added)
     _add_values(added)
+    _add_runners(added)
     added.add_rest()
     tail = added.add("audit tail", "the newest records of the audit log, the oldest of them first")
     tail.add_argument("-n", "--limit", type=parse_count, default=20, metavar="N", help="at most N (default 20)")
@@ -177,6 +178,19 @@ def _add_values(added: _Verbs) -> None:
         verb.add_argument("--session", metavar="ID", help="a session's own (default: the tenant's)")
     retention = added.add("retention", "how long things are kept, and what would go now")
     retention.add_argument("--collect", action="store_true", help="delete it now, and say how much went")
+
+
+def _add_runners(added: _Verbs) -> None:
+    added.add_rows(*(name for name in verbs() if name.startswith("runners ")))
+    run_ = added.add("runners run", "run a command in a thread, show what it writes, and wait for its end", "thread", "program")
+    run_.add_argument("arguments", nargs="*", metavar="ARGUMENTS", help="its arguments; -- begins them")
+    run_.add_argument("--cwd", metavar="PATH", help="the folder it runs in")
+    run_.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable (repeatable)")
+    run_.add_argument("--stdin", default="", metavar="TEXT", help="what it reads from standard input; - passes ours on")
+    run_.add_argument("--timeout-ms", type=parse_count, metavar="N", help="wall clock limit")
+    logs = added.add("runners logs", "what a command has written", "thread", "command")
+    logs.add_argument("-f", "--follow", action="store_true", help="and what it still writes, until it ends")
+    logs.add_argument("--after", type=int, default=0, metavar="N", help="after this event (default: from the first)")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -25,6 +25,7 @@ from sandbox.errors import RequestError
 
 _METAVARS: Final = {
     "object": "FILE", "bytes": "FILE", "sources": "PATH", "attributes": "NAME=JSON", "number": "N", "count": "N", "any": "JSON",
+    "pairs": "NAME=VALUE",
 }  # fmt: skip
 _TAKEN: Final = frozenset(("url", "token", "tenant", "json", "ca", "cert", "help"))
 """Options of every verb; a field of such a name gets another."""
@@ -65,7 +66,7 @@ def _add_option(parser: argparse.ArgumentParser, param: Field) -> None:
         given["choices"] = param.choices
     if param.kind in ("number", "count"):
         given["type"] = int if param.kind == "number" else parse_count
-    if param.kind in ("texts", "attributes"):
+    if param.kind in ("texts", "attributes", "pairs"):
         given["action"] = "append"
     parser.add_argument(*names, **given)
 
@@ -110,6 +111,8 @@ def _read_arguments(operation: Operation, options: argparse.Namespace) -> dict[s
             found.setdefault("main", value)
         elif param.kind == "attributes":
             found[param.name] = _read_attributes(operation, options, param, value)
+        elif param.kind == "pairs":
+            found[param.name] = dict(pair.partition("=")[::2] for pair in value)
         elif param.kind == "bytes":
             found[param.name] = read_bytes(value)
         elif param.kind == "object":

@@ -23,6 +23,7 @@ from hatchway.cli.program import parse_inputs, read_program, read_stdin
 from hatchway.cli.run import choose_exit_status, show_result
 from hatchway.cli.terminal import printable, show_table, write_output
 from hatchway.client import requests, url_paths
+from hatchway.client.async_runner import CommandOptions
 from hatchway.client.client import Client
 from hatchway.client.operations import request
 from hatchway.client.requests import ApprovalInfo, Ask, Refused, RunInfo, Unreachable
@@ -295,3 +296,43 @@ def _format_duration(kept_ms: int | None) -> str:
         if kept_ms % length_ms == 0:
             return f"{kept_ms // length_ms} {name}{'s' if kept_ms != length_ms else ''}"
     return f"{kept_ms} ms"
+
+
+def run_runners_run(client: Client, options: argparse.Namespace) -> int:
+    """Interrupting it, or closing its pipe, cancels the command: its caller has left."""
+    told: list[int] = []
+
+    def tell(stream: int, data: bytes) -> None:
+        told.append(stream)
+        write_output(stream, data)
+
+    asked: CommandOptions = {"env": dict(pair.partition("=")[::2] for pair in options.env)}
+    if options.cwd:
+        asked["cwd"] = options.cwd
+    if options.timeout_ms:
+        asked["timeout_ms"] = options.timeout_ms
+    if options.stdin:
+        asked["stdin"] = sys.stdin.read() if options.stdin == "-" else options.stdin
+    command = [options.program, *options.arguments]
+    done = client.runner(options.thread).run(command, on_output=None if options.json else tell, **asked)
+    if options.json:
+        print(msgspec.json.encode(done).decode())
+        return 1 if done.exit_code is None else done.exit_code
+    if not told:  # a hook had to look at it first
+        write_output(0, done.stdout.encode())
+        write_output(1, done.stderr.encode())
+    for warning in done.warnings:
+        print(f"warning: {printable(warning)}", file=sys.stderr)
+    if done.status != "exited":
+        print(f"the command did not end by itself: {done.status}", file=sys.stderr)
+    return 1 if done.exit_code is None else done.exit_code
+
+
+def run_runners_logs(client: Client, options: argparse.Namespace) -> int:
+    command = client.runner(options.thread).command(options.command)
+    for event in command.watch(options.after) if options.follow else command.logs(options.after).events:
+        if options.json:
+            print(msgspec.json.encode(event).decode())
+        elif event.kind in requests.STREAMS:
+            write_output(requests.STREAMS.index(event.kind), event.data.encode())
+    return 0

@@ -46,6 +46,11 @@ def in_session(call: Call) -> tuple[Principal, str]:
     return call.principal, call.path["session_id"]
 
 
+def in_thread(call: Call) -> tuple[str, str]:
+    """The caller's tenant, and the thread that the path names: what operations on a runner's session begin with."""
+    return call.principal.tenant, call.path["thread_id"]
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A body with a status and headers of its own. `body` None: no content."""

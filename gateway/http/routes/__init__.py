@@ -4,5 +4,5 @@ Rules: a handler here translates and nothing more: from a call to a method of th
 that only passes arguments on is a lambda in its row, with a `name`. Who may call is the operation's `audience`.
 
 In reading order: `sessions`, `runs`, `files`, `values`, `snapshots`, `capabilities`, `hooks`, `approvals`, `policies`, `audit`,
-`registry`, `runners`, `tenants`.
+`registry`, `runners`, `runner_commands`, `runner_files`, `tenants`.
 """

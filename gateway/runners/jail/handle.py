@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import itertools
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from gateway.runners.command_output import Output
+from gateway.runners.wire import Terminal
 
 _START = "import sys; sys.path.insert(0, sys.argv.pop()); from gateway.runners.jail.supervisor import main; main()"
 _ROOT = str(Path(__file__).parents[3])
@@ -63,21 +67,25 @@ class Jail:
             raise JailError(answer[0]["error"] if answer is not None else "it did not start")
         return jail
 
-    async def run(self, spec: dict[str, Any], stdin: bytes, output: Output) -> RunningCommand:
+    async def run(self, spec: dict[str, Any], stdin: bytes, output: Output, terminal: Terminal | None = None) -> RunningCommand:
         name = str(next(self._numbers))
         ended = self._expect(name)
-        pipes = []
         with contextlib.ExitStack() as stack:
-            described = stack.enter_context(_memory(json.dumps(spec).encode()))
-            given = stack.enter_context(_memory(stdin))
-            writers = []
-            for stream in (0, 1):
-                reader, writer = os.pipe2(os.O_CLOEXEC)
-                stack.callback(os.close, writer)
-                writers.append(writer)
-                pipes.append(_Pipe(self, reader, stream, output))
-            self._send({"op": "run", "id": name}, described.fileno(), given.fileno(), *writers)
-        return RunningCommand(self, name, ended, pipes)
+            described = stack.enter_context(_memory(json.dumps({**spec, "terminal": terminal is not None}).encode()))
+            if terminal is None:
+                given = [stack.enter_context(_memory(stdin)).fileno()]
+                ends = [os.pipe2(os.O_CLOEXEC) for _ in range(2)]
+            else:
+                given, ends = [], [os.openpty()]
+            for _, theirs in ends:
+                stack.callback(os.close, theirs)
+            pipes = [_Pipe(self, ours, stream, output) for stream, (ours, _) in enumerate(ends)]
+            running = RunningCommand(self, name, ended, pipes)
+            if terminal is not None:
+                await running.resize(terminal)
+                given = [ends[0][1]] * 2
+            self._send({"op": "run", "id": name}, described.fileno(), *given, *(theirs for _, theirs in ends))
+        return running
 
     async def dial(self, port: int) -> socket.socket | None:
         """A connection to a port one of the session's own processes listens on."""
@@ -156,8 +164,20 @@ class RunningCommand:
         done, _ = await asyncio.wait([self.ended], timeout=seconds)
         return bool(done)
 
-    def signal(self, number: int) -> None:
+    async def signal(self, number: int) -> None:
         self._jail.tell("signal", id=self._name, number=number)
+
+    async def write(self, data: bytes) -> None:
+        """Into its terminal, as fast as it is read there."""
+        view = memoryview(data)
+        while view and not self.ended.done():
+            taken = self._pipes[0].write(view)
+            view = view[taken:]
+            if not taken:
+                await asyncio.sleep(_SLOW_SECONDS)
+
+    async def resize(self, terminal: Terminal) -> None:
+        self._pipes[0].resize(terminal)
 
     def kill(self) -> None:
         """Every process of the command, those that ignore signals and those that left its group too."""
@@ -173,7 +193,7 @@ class RunningCommand:
 
 
 class _Pipe:
-    """The reading end of a command's stdout or stderr."""
+    """The reading end of a command's stdout or stderr, or our end of its terminal."""
 
     def __init__(self, jail: Jail, descriptor: int, stream: int, output: Output) -> None:
         self._jail, self._descriptor, self._stream = jail, descriptor, stream
@@ -200,6 +220,19 @@ class _Pipe:
 
     def _again(self) -> None:
         self._jail._loop.add_reader(self._descriptor, self._read)
+
+    def write(self, data: memoryview) -> int:
+        """How much was taken."""
+        try:
+            return os.write(self._descriptor, data) if self._descriptor >= 0 else len(data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            return len(data)  # no process reads it any more
+
+    def resize(self, terminal: Terminal) -> None:
+        if self._descriptor >= 0:
+            fcntl.ioctl(self._descriptor, termios.TIOCSWINSZ, struct.pack("4H", terminal.rows, terminal.columns, 0, 0))
 
     def finish(self) -> None:
         """No more than the pipe holds now: others may still be writing."""

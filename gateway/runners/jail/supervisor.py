@@ -23,6 +23,7 @@ import signal
 import socket
 import struct
 import sys
+import termios
 from contextlib import suppress
 from typing import Any
 
@@ -105,6 +106,8 @@ class Supervisor:
                 signal.signal(number, signal.SIG_DFL)
             for target, source in enumerate((stdin, stdout, stderr)):
                 os.dup2(source, target)
+            if spec["terminal"]:
+                fcntl.ioctl(0, termios.TIOCSCTTY, 0)
             privileges.limit_resources({**self._limits, **spec["limits"]})
             privileges.empty_bounding_set()
             privileges.drop_capabilities()

@@ -21,17 +21,18 @@ import secrets as random
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from signal import Signals
 from typing import Any, Unpack
 
 from gateway.errors import Conflict, NotFound
 from gateway.runners import beneath, wire
 from gateway.runners.bindings import WORKSPACE, Root, Roots, open_below, refusal, seen_from
-from gateway.runners.command_life import MAX_COMMANDS, Ending
+from gateway.runners.command_life import MAX_COMMANDS, TERM, Control
 from gateway.runners.command_output import STDOUT, Output
 from gateway.runners.errors import invalid, stale, unavailable, unsupported
 from gateway.runners.interface import Provider, Supplies
 from gateway.runners.mounts.manifests import check_manifest, place_mounts, volume_folder, volumes_folder
-from gateway.runners.providers.docker_api import Engine
+from gateway.runners.providers.docker_api import Engine, Exec
 from gateway.runners.runner_session import RootedSession
 
 SOCKET = "/var/run/docker.sock"
@@ -52,6 +53,7 @@ class Docker(Provider["DockerSession"]):
     capabilities = wire.RunnerCapabilities(
         command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
         artifact_export=True, mounts=wire.MountSupport(provider_native=True), pausable=True, detachable=True, streaming=True,
+        terminals=True,
     )  # fmt: skip
 
     def __init__(
@@ -165,8 +167,27 @@ def _lower_limits(command: wire.Command) -> tuple[str, str]:
     return seconds, "unlimited" if command.memory_bytes is None else str(max(1, command.memory_bytes >> 10))
 
 
+class _Handle:
+    """A command under way."""
+
+    def __init__(self, session: DockerSession, note: str, terminal: Exec | None) -> None:
+        self._session, self._note, self._terminal = session, note, terminal
+
+    async def signal(self, number: int) -> None:
+        await self._session.signal(self._note, Signals(number).name.removeprefix("SIG"))
+
+    async def write(self, data: bytes) -> None:
+        if self._terminal is not None:
+            await self._terminal.write(data)
+
+    async def resize(self, terminal: wire.Terminal) -> None:
+        if self._terminal is not None:
+            await self._terminal.resize(terminal)
+
+
 class DockerSession(RootedSession):
     provider: Docker
+    has_handles = True
 
     def __init__(self, provider: Docker, destination: wire.Destination, session_id: str, roots: Roots) -> None:
         super().__init__(provider, destination, session_id, roots)
@@ -197,29 +218,33 @@ class DockerSession(RootedSession):
                 "the container does not show the workspace", "is the engine on this machine, with /bin/sh in the image?"
             )
 
-    async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
+    async def _execute(self, command: wire.Command, output: Output, control: Control) -> int | None:
         cwd = await asyncio.to_thread(self.roots.find_directory, command.cwd or ".")
         number = self._free_notes.pop()
         note = f"{_NOTES}/{number}"
         body = {
             "Cmd": ["/bin/sh", "-c", _START, note, *_lower_limits(command), command.program, *command.args],
-            "Env": [f"{name}={value}" for name, value in command.env],
+            "Env": [f"{name}={value}" for name, value in [*([("TERM", TERM)] if command.terminal else []), *command.env]],
             "WorkingDir": f"{self.top}/{cwd}",
             "AttachStdin": True,
         }
         stdin = command.stdin.encode("utf-8", "surrogateescape")
-        running = asyncio.create_task(self.provider.engine.execute(self.id, body, stdin, output))
+
+        def begin(terminal: Exec | None) -> None:
+            control.attach(_Handle(self, note, terminal))
+
+        running = asyncio.create_task(self.provider.engine.execute(self.id, body, stdin, output, command.terminal, begin))
         try:
-            if await ending.wait_or(running) and not running.done():
-                await self._signal(note, "TERM")
+            if await control.wait_or(running) and not running.done():
+                await self.signal(note, "TERM")
                 await asyncio.wait([running], timeout=self.grace_ms / 1000)
-                await self._signal(note, "KILL")
+                await self.signal(note, "KILL")
             return await running
         finally:
             self._free_notes.append(number)
             running.cancel()
 
-    async def _signal(self, note: str, name: str) -> None:
+    async def signal(self, note: str, name: str) -> None:
         body = {"Cmd": ["/bin/sh", "-c", _SIGNAL, note, name], "AttachStdin": False}
         await self.provider.engine.execute(self.id, body, b"", Output(0))
 

@@ -7,7 +7,10 @@ there. The streams of an exec are frames of eight bytes of head (stream, length)
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -16,6 +19,7 @@ from gateway.egress.http1_exchange import Exchange, Reader, Writer
 from gateway.errors import GatewayError
 from gateway.runners.command_output import STDERR, STDOUT, Output
 from gateway.runners.errors import busy, unavailable, unknown
+from gateway.runners.wire import Terminal
 
 _VERSION = "/v1.41"
 _MAX_ANSWER_BYTES = 4 << 20
@@ -81,21 +85,55 @@ class Engine:
             if refused.status not in (404, 409):
                 raise
 
-    async def execute(self, container: str, body: dict[str, Any], stdin: bytes, output: Output) -> int | None:
-        """Run to the end; the exit code."""
+    async def execute(
+        self,
+        container: str,
+        body: dict[str, Any],
+        stdin: bytes,
+        output: Output,
+        terminal: Terminal | None = None,
+        on_begun: Callable[[Exec | None], None] = lambda terminal: None,
+    ) -> int | None:
+        """Run to the end; the exit code. `on_begun` is told when it runs, and of its terminal, if it is to have one."""
+        is_terminal = terminal is not None
+        body = {**body, "Tty": is_terminal}
         made = await self.call("POST", f"/containers/{container}/exec", {**body, "AttachStdout": True, "AttachStderr": True})
         name = str(made["Id"])
-        exchange = await self._open("POST", f"/exec/{name}/start", {"Detach": False, "Tty": False}, upgrade=True)
+        exchange = await self._open("POST", f"/exec/{name}/start", {"Detach": False, "Tty": is_terminal}, upgrade=True)
         try:
             if exchange.status != 101:
                 raise unavailable(f"the Docker engine answered {exchange.status}")
             early, reader, writer = exchange.take_connection()
-            await _give(writer, stdin)
-            await _take(early, reader, output)
+            if terminal is None:
+                on_begun(None)
+                await _give(writer, stdin)
+                await _take(early, reader, output)
+            else:
+                begun = Exec(self, name, writer)
+                await begun.resize(terminal)
+                on_begun(begun)
+                await _take_plain(early, reader, output)
         finally:
             exchange.close()
         code = (await self.call("GET", f"/exec/{name}/json")).get("ExitCode")
         return code if isinstance(code, int) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Exec:
+    """A terminal under way."""
+
+    engine: Engine
+    name: str
+    writer: Writer
+
+    async def write(self, data: bytes) -> None:
+        with contextlib.suppress(OSError):
+            self.writer.write(data)
+            await self.writer.drain()
+
+    async def resize(self, terminal: Terminal) -> None:
+        await self.engine.call("POST", f"/exec/{self.name}/resize?h={terminal.rows}&w={terminal.columns}", what="exec")
 
 
 async def _give(writer: Writer, stdin: bytes) -> None:
@@ -104,6 +142,18 @@ async def _give(writer: Writer, stdin: bytes) -> None:
         await writer.drain()
     if isinstance(writer, asyncio.StreamWriter) and writer.can_write_eof():
         writer.write_eof()
+
+
+async def _take_plain(early: bytes, reader: Reader, output: Output) -> None:
+    """A terminal's bytes are not framed."""
+    data = early
+    while True:
+        output.write(STDOUT, data)
+        if output.is_full:
+            await asyncio.sleep(_SLOW_SECONDS)
+        data = await reader.read(65536)
+        if not data:
+            return
 
 
 async def _take(early: bytes, reader: Reader, output: Output) -> None:

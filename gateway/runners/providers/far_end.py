@@ -16,6 +16,7 @@ import os
 import resource
 import signal
 import sys
+import termios
 from typing import Any
 
 from gateway.runners import beneath
@@ -36,6 +37,8 @@ def main(arguments: list[str]) -> int:
     _, root, session, path, size, _mark = arguments
     try:
         described = json.loads(_read(int(size)))
+        if described["terminal"]:
+            _show_typing()
         beneath.resolve(beneath.open_root(described["folder"]), path, os.O_PATH | os.O_DIRECTORY)
     except (beneath.Refused, OSError, ValueError) as refused:
         return _refuse(getattr(refused, "kind", "failed"))
@@ -83,6 +86,13 @@ def _read(size_bytes: int) -> bytes:
             raise OSError
         found += more
     return found
+
+
+def _show_typing() -> None:
+    """The terminal came without echo and lines, so that what describes the command is neither shown nor cut."""
+    modes = termios.tcgetattr(0)
+    modes[3] |= termios.ECHO | termios.ICANON
+    termios.tcsetattr(0, termios.TCSANOW, modes)
 
 
 def _check(result: int) -> None:

@@ -14,7 +14,6 @@ import contextlib
 import posixpath
 import re
 import shlex
-import tarfile
 from collections.abc import Mapping
 from typing import Any, Unpack
 from urllib.parse import quote
@@ -24,9 +23,9 @@ import msgspec
 from gateway.egress.peer_gateway import ANSWER_BYTES_MAX, REQUEST_BYTES_MAX, Client, EgressClient, Reply, Unreachable
 from gateway.errors import Forbidden, GatewayError
 from gateway.runners import errors, wire
-from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Permitted, repack
+from gateway.runners.artifacts import MAX_ARTIFACT_BYTES
 from gateway.runners.bindings import seen_from
-from gateway.runners.command_life import Ending, taking_turn
+from gateway.runners.command_life import Control, taking_turn
 from gateway.runners.command_output import STDERR, STDOUT, Output
 from gateway.runners.interface import Provider, Supplies
 from gateway.runners.providers.command_lines import dropped_bytes
@@ -143,21 +142,21 @@ class HatchwaySession(RunnerSession):
             raise _translate_refusal(reply.status, what)
         return reply
 
-    async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
+    async def _execute(self, command: wire.Command, output: Output, control: Control) -> int | None:
         line = _write_line(command, self._inside(command.cwd or "."))
-        async with taking_turn(self._turn, ending) as ours:
+        async with taking_turn(self._turn, control) as ours:
             if not ours:
                 return None
-            done = await self._run(line, command, ending, output)
+            done = await self._run(line, command, control, output)
         output.settle(STDOUT, str(done.get("stdout", "")).encode())
         output.settle(STDERR, str(done.get("stderr", "")).encode())
         output.dropped_bytes += dropped_bytes(done.get("diagnostics"))
         if done["status"] == "timeout":
-            ending.ask("timeout")
+            control.ask("timeout")
         code = done.get("exit_code")
         return code if isinstance(code, int) else int(done["status"] != "ok")
 
-    async def _run(self, line: str, command: wire.Command, ending: Ending, output: Output) -> dict[str, Any]:
+    async def _run(self, line: str, command: wire.Command, control: Control, output: Output) -> dict[str, Any]:
         """Start a run, follow it until it has ended, and cancel it when asked to. The result of the run."""
         body: dict[str, Any] = {"language": "shell", "code": line}
         body |= {"stdin": command.stdin} if command.stdin else {}
@@ -166,7 +165,7 @@ class HatchwaySession(RunnerSession):
         run_path = f"/v1/runs/{_encode_segment(_read_id(begun))}"
         following = asyncio.create_task(self._follow(run_path, output))
         try:
-            seen = await self._wait_for_end(run_path, ending, following)
+            seen = await self._wait_for_end(run_path, control, following)
         finally:
             following.cancel()
             await asyncio.wait([following])
@@ -187,16 +186,16 @@ class HatchwaySession(RunnerSession):
                     if event.kind in _STREAMS:
                         output.write(_STREAMS[event.kind], str(event.data).encode())
 
-    async def _wait_for_end(self, run_path: str, ending: Ending, following: asyncio.Task[None]) -> dict[str, Any]:
+    async def _wait_for_end(self, run_path: str, control: Control, following: asyncio.Task[None]) -> dict[str, Any]:
         """The run when it has ended or waits. It is looked at when its events end, and now and then while they come."""
         pause_seconds = _FIRST_LOOK_SECONDS
         while True:
-            if not ending.event.is_set():
-                await ending.wait_or(*([] if following.done() else [following]), seconds=_LAST_LOOK_SECONDS)
+            if not control.event.is_set():
+                await control.wait_or(*([] if following.done() else [following]), seconds=_LAST_LOOK_SECONDS)
             else:
                 await asyncio.sleep(pause_seconds)
                 pause_seconds = min(2 * pause_seconds, _LAST_LOOK_SECONDS)
-            if ending.event.is_set():
+            if control.event.is_set():
                 await _ask(self._client, "POST", f"{run_path}/cancel")
             seen = _read_answer(await _ask(self._client, "GET", run_path), "run")
             if _read_field(seen, "state") in ("finished", "waiting"):
@@ -246,20 +245,13 @@ class HatchwaySession(RunnerSession):
         await self._run_line(f"mkdir -p -- {made} && {' '.join(words)}", path)
 
     async def _run_line(self, line: str, path: str) -> None:
-        done = await self._run(line, wire.Command(command_id="name", program="sh"), Ending(), Output(1000))
+        done = await self._run(line, wire.Command(command_id="name", program="sh"), Control(), Output(1000))
         if done.get("exit_code"):
             is_absent = "No such file" in str(done.get("stderr"))
             raise errors.absent(path) if is_absent else errors.not_a_file(path, "cannot be changed so")
 
     async def _freeze(self) -> bytes:
         return (await self._ask("GET", f"/archive?path={quote(self._top, safe='')}", "snapshot")).body
-
-    async def _archive(self, path: str, permitted: Permitted) -> bytes:
-        found = (await self._ask("GET", f"/archive?path={quote(self._inside(path), safe='')}", path)).body
-        try:
-            return await asyncio.to_thread(repack, found, permitted)
-        except tarfile.TarError:
-            raise errors.unavailable("the other gateway gave an archive that cannot be read") from None
 
 
 def _write_line(command: wire.Command, cwd: str) -> str:

@@ -22,6 +22,7 @@ import secrets
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from signal import SIGKILL
 from typing import Any, Unpack
 
 import asyncssh
@@ -30,7 +31,7 @@ from gateway.egress.http1_exchange import Reader, Writer
 from gateway.errors import NotFound
 from gateway.runners import beneath, errors, wire
 from gateway.runners.bindings import WORKSPACE, refusal, seen_from
-from gateway.runners.command_life import Ending
+from gateway.runners.command_life import TERM, Control
 from gateway.runners.command_output import STDERR, STDOUT, Output
 from gateway.runners.interface import Provider, Supplies
 from gateway.runners.providers import far_end
@@ -53,7 +54,7 @@ _KILLS = (
     "    try:\n"
     "        if not name.isdigit() or int(name) == os.getpid(): continue\n"
     "        said = open('/proc/'+name+'/environ','rb').read() + open('/proc/'+name+'/cmdline','rb').read()\n"
-    "        if sys.argv[1].encode() in said: os.kill(int(name), 9)\n"
+    "        if sys.argv[1].encode() in said: os.kill(int(name), int(sys.argv[2]))\n"
     "    except OSError:\n"
     "        pass\n"
 )
@@ -81,11 +82,16 @@ class Channel(asyncssh.SSHClientSession[bytes]):
     def connection_made(self, chan: asyncssh.SSHClientChannel[bytes]) -> None:
         self._channel = chan
 
-    def give(self, stdin: bytes) -> None:
+    def give(self, data: bytes, *, is_all: bool = True) -> None:
         assert self._channel is not None
         with contextlib.suppress(OSError):
-            self._channel.write(stdin)
-            self._channel.write_eof()
+            self._channel.write(data)
+            if is_all:
+                self._channel.write_eof()
+
+    async def resize(self, terminal: wire.Terminal) -> None:
+        assert self._channel is not None
+        self._channel.change_terminal_size(terminal.columns, terminal.rows)
 
     def data_received(self, data: bytes, datatype: int | None) -> None:
         if self.output is not None:
@@ -133,7 +139,7 @@ class Ssh(Provider["SshSession"]):
     config_keys = ("host", "port", "username", "root", "host_key", "identity")
     capabilities = wire.RunnerCapabilities(
         command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=True, cancellation=True,
-        artifact_export=True, detachable=True, streaming=True,
+        artifact_export=True, detachable=True, streaming=True, terminals=True,
     )  # fmt: skip
 
     def __init__(self, hosts: Sequence[str] = (), **supplies: Unpack[Supplies]) -> None:
@@ -197,8 +203,25 @@ class Ssh(Provider["SshSession"]):
             raise errors.unavailable(f"the ssh host cannot be reached ({type(error).__name__})") from None
 
 
+class _Handle:
+    """A command under way."""
+
+    def __init__(self, session: SshSession, channel: Channel, mark: str) -> None:
+        self._session, self._channel, self._mark = session, channel, mark
+
+    async def signal(self, number: int) -> None:
+        await self._session._sweep(self._mark, number)
+
+    async def write(self, data: bytes) -> None:
+        self._channel.give(data, is_all=False)
+
+    async def resize(self, terminal: wire.Terminal) -> None:
+        await self._channel.resize(terminal)
+
+
 class SshSession(RunnerSession):
     provider: Ssh
+    has_handles = True
 
     def __init__(self, provider: Ssh, destination: wire.Destination, session_id: str, binding: wire.Binding) -> None:
         super().__init__(provider, destination, session_id)
@@ -242,15 +265,19 @@ class SshSession(RunnerSession):
 
     # The far end
 
-    async def _start(self, line: str, stdin: bytes, output: Output) -> Channel:
+    async def _start(self, line: str, stdin: bytes, output: Output, terminal: wire.Terminal | None = None) -> Channel:
+        options: dict[str, Any] = {}
+        if terminal is not None:
+            size, modes = (terminal.columns, terminal.rows), {asyncssh.PTY_ECHO: 0, asyncssh.PTY_ICANON: 0}
+            options = {"request_pty": True, "term_type": TERM, "term_size": size, "term_modes": modes}
         try:
             connection = await self._connect()
-            _, channel = await connection.create_session(lambda: Channel(output), line, encoding=None)
+            _, channel = await connection.create_session(lambda: Channel(output), line, encoding=None, **options)
         except (OSError, asyncssh.Error):
             raise errors.unavailable("the ssh connection is lost", "it is made again at the next use") from None
         assert isinstance(channel, Channel)
         self._channels.add(channel)
-        channel.give(stdin)
+        channel.give(stdin, is_all=terminal is None)
         return channel
 
     async def _far(self, verb: str, root: str, below: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
@@ -298,17 +325,20 @@ class SshSession(RunnerSession):
 
     # Commands
 
-    async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
+    async def _execute(self, command: wire.Command, output: Output, control: Control) -> int | None:
         top, cwd = self._choose(command.cwd or ".", True)
         mark = f"HATCHWAY_COMMAND={self.id}-{secrets.token_hex(16)}"
         env = {"HOME": self._top, "PWD": self._top, **dict(command.env), "HATCHWAY_COMMAND": mark.partition("=")[2]}
         limits = {"cpu_ms": command.cpu_ms, "memory_bytes": command.memory_bytes}
         described = json.dumps(
-            {"argv": [command.program, *command.args], "env": env, "top": self._top, "folder": top, **limits}
-        ).encode()
+            {"argv": [command.program, *command.args], "env": env, "top": self._top, "folder": top, **limits,
+             "terminal": command.terminal is not None}
+        ).encode()  # fmt: skip
         line = "exec " + shlex.join([*_PROGRAM, "run", self._root, self.id, cwd, str(len(described)), mark])
-        channel = await self._start(line, described + command.stdin.encode("utf-8", "surrogateescape"), output)
-        if await ending.wait_or(channel.ended):
+        given = described + command.stdin.encode("utf-8", "surrogateescape")
+        channel = await self._start(line, given, output, command.terminal)
+        control.attach(_Handle(self, channel, mark))
+        if await control.wait_or(channel.ended):
             channel.signal("TERM")
             await asyncio.wait([channel.ended], timeout=self.grace_ms / 1000)
             channel.signal("KILL")
@@ -321,7 +351,7 @@ class SshSession(RunnerSession):
             self._channels.discard(channel)
         channel.output = None
         exit_code = channel.ended.result() if channel.ended.done() else None
-        said = output.text(STDERR) if exit_code == 3 and not output.kept[STDOUT] else ""
+        said = (output.text(STDOUT) + output.text(STDERR)).strip() if exit_code == 3 else ""
         if said in ("outside", "missing", "kind", "failed"):
             raise refusal(beneath.Refused(said), command.cwd or ".", self.id)
         if said == "namespaces":
@@ -329,11 +359,13 @@ class SshSession(RunnerSession):
             raise errors.unavailable("the ssh host cannot give a command its own /workspace", hint)
         return exit_code
 
-    async def _sweep(self, mark: str) -> None:
-        """End what is left of a command, by its mark: a server may refuse to pass signals on (OpenSSH does, for root)."""
+    async def _sweep(self, mark: str, number: int = SIGKILL) -> None:
+        """Signal what is left of a command, by its mark: a server may refuse to pass signals on (OpenSSH does, for root)."""
         with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):
             async with asyncio.timeout(_SWEEP_SECONDS):
-                await (await self._connect()).run("exec " + shlex.join(["python3", "-I", "-c", _KILLS, mark]), encoding=None)
+                await (await self._connect()).run(
+                    "exec " + shlex.join(["python3", "-I", "-c", _KILLS, mark, str(int(number))]), encoding=None
+                )
 
     # Files
 

@@ -36,7 +36,7 @@ from gateway.egress.http1_exchange import Reader, Writer
 from gateway.errors import GatewayError
 from gateway.runners import beneath, wire
 from gateway.runners.bindings import WORKSPACE, Root, Roots, open_below, refusal, seen_from
-from gateway.runners.command_life import Ending
+from gateway.runners.command_life import TERM, Control
 from gateway.runners.command_output import Output
 from gateway.runners.errors import invalid, not_exposed, outside, stale, unavailable, unsupported
 from gateway.runners.interface import Provider, Supplies
@@ -86,7 +86,7 @@ class UnixLocal(Provider["UnixLocalSession"]):
         self.capabilities = wire.RunnerCapabilities(
             command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=True, cancellation=True,
             artifact_export=True, mounts=wire.MountSupport(provider_native=True, s3=self.http is not None),
-            pausable=True, detachable=True, streaming=True,
+            pausable=True, detachable=True, streaming=True, terminals=True,
         )  # fmt: skip
 
     @property
@@ -183,6 +183,7 @@ def _draw_user() -> int:
 
 class UnixLocalSession(RootedSession):
     provider: UnixLocal
+    has_handles = True
 
     def __init__(self, provider: UnixLocal, destination: wire.Destination, session_id: str, folder: Path, roots: Roots) -> None:
         super().__init__(provider, destination, session_id, roots)
@@ -294,22 +295,24 @@ class UnixLocalSession(RootedSession):
             }
             return await Jail.start(settings, {place["source"] for place in places})
 
-    async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
+    async def _execute(self, command: wire.Command, output: Output, control: Control) -> int | None:
         cwd = await asyncio.to_thread(self.roots.find_directory, command.cwd or ".")
         top = self.roots.workspace.prefix
         own = {"PATH": _PATH, "HOME": top, "TMPDIR": TEMPORARY, "LANG": "C.UTF-8"}
         spec = {
             "argv": [command.program, *command.args],
             "cwd": posixpath.join(top, cwd),
-            "env": {**own, **dict(command.env)},
+            "env": {**own, **({"TERM": TERM} if command.terminal else {}), **dict(command.env)},
             "limits": self._lower_limits(command),
         }
         try:
-            running = await (await self._start()).run(spec, command.stdin.encode("utf-8", "surrogateescape"), output)
+            stdin = command.stdin.encode("utf-8", "surrogateescape")
+            running = await (await self._start()).run(spec, stdin, output, command.terminal)
         except JailError:
             raise unavailable("the jail of this session is gone", "try again: a new one is made") from None
-        if await ending.wait_or(running.ended):
-            running.signal(SIGTERM)
+        control.attach(running)
+        if await control.wait_or(running.ended):
+            await running.signal(SIGTERM)
             await running.wait(self.grace_ms / 1000)
             running.kill()
             await running.wait()

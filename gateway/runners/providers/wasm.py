@@ -23,7 +23,7 @@ import msgspec
 from gateway.errors import GatewayError
 from gateway.runners import wire
 from gateway.runners.bindings import seen_from
-from gateway.runners.command_life import Ending, taking_turn
+from gateway.runners.command_life import Control, taking_turn
 from gateway.runners.command_output import STDERR, Output
 from gateway.runners.errors import invalid, read_only, unavailable
 from gateway.runners.interface import Provider, Supplies
@@ -158,13 +158,13 @@ class WasmSession(RunnerSession):
 
     # Commands
 
-    async def _execute(self, command: wire.Command, output: Output, ending: Ending) -> int | None:
+    async def _execute(self, command: wire.Command, output: Output, control: Control) -> int | None:
         loop = asyncio.get_running_loop()
         cancel = Cancel()
-        asked = asyncio.ensure_future(ending.event.wait())
+        asked = asyncio.ensure_future(control.event.wait())
         asked.add_done_callback(lambda _: cancel.ask())
         try:
-            async with taking_turn(self._turn, ending) as ours:
+            async with taking_turn(self._turn, control) as ours:
                 if not ours:
                     return None
                 for mount in self._mounts:
@@ -181,7 +181,7 @@ class WasmSession(RunnerSession):
         finally:
             asked.cancel()
         output.dropped_bytes += dropped_bytes(msgspec.to_builtins(done.diagnostics))
-        return _exit_code(done, output, ending)
+        return _exit_code(done, output, control)
 
     def _run(
         self, place: Workspace, command: wire.Command, cancel: Cancel, write: Callable[[int, bytes], None]
@@ -315,11 +315,11 @@ def _request(language: Language, code: str, stdin: str = "", filename: str | Non
     )
 
 
-def _exit_code(done: RunResult, output: Output, ending: Ending) -> int | None:
+def _exit_code(done: RunResult, output: Output, control: Control) -> int | None:
     if done.status is RunStatus.TIMEOUT:
-        ending.ask("timeout")
+        control.ask("timeout")
     elif done.status in (RunStatus.INTERRUPTED, RunStatus.CANCELLED):
-        return None  # `ending` says why; stderr is what the program wrote
+        return None  # `control` says why; stderr is what the program wrote
     elif done.error is not None and done.error.code == NO_RESULT:
         return 0
     elif done.error is not None and not done.stderr:

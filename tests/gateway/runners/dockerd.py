@@ -30,6 +30,7 @@ import pytest
 IMAGE = "rust:latest"
 PROGRAMS = (
     "sh",
+    "stty",
     "cat",
     "wc",
     "head",

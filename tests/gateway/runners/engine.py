@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import json
 import os
 import signal
+import struct
+import termios
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -88,6 +91,10 @@ class FakeEngine:
             found = parts[1] in self.images
             self.images.discard(parts[1])
             return 200 if found else 404, {}
+        if parts[0] == "exec" and parts[2] == "resize":
+            size = struct.pack("4H", int(query["h"][0]), int(query["w"][0]), 0, 0)
+            fcntl.ioctl(self._execs[parts[1]]["terminal"], termios.TIOCSWINSZ, size)
+            return 200, None
         if parts[0] == "exec":
             return 200, {"ExitCode": self._execs[parts[1]].get("code")}
         container = self.containers.get(parts[1])
@@ -122,6 +129,8 @@ class FakeEngine:
         command = [part.replace(top, shared, 1) if part.startswith(top) else part for part in asked["Cmd"]]
         command = [part.replace("/run/hatchway/", f"{self.notes}/{asked['container']}-", 1) for part in command]
         env = {"PATH": os.environ["PATH"], **dict(pair.partition("=")[::2] for pair in asked.get("Env", []))}
+        if asked["Tty"]:
+            return await self._run_in_terminal(asked, command, cwd, env, reader, writer)
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             *command, cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
@@ -152,6 +161,45 @@ class FakeEngine:
             feeding.cancel()
             self._processes[asked["container"]].discard(process)
 
+    async def _run_in_terminal(
+        self,
+        asked: dict[str, Any],
+        command: list[str],
+        cwd: str,
+        env: dict[str, str],
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        ours, theirs = os.openpty()
+        asked["terminal"] = ours
+        os.set_blocking(ours, False)
+
+        def take() -> None:
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=cwd, env=env, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, preexec_fn=take
+        )
+        os.close(theirs)
+        self._processes[asked["container"]].add(process)
+
+        async def feed() -> None:
+            while data := await reader.read(65536):
+                os.write(ours, data)
+
+        feeding, loop = asyncio.create_task(feed()), asyncio.get_running_loop()
+        loop.add_reader(ours, lambda: _copy(ours, writer))
+        try:
+            code = await process.wait()
+            _copy(ours, writer)
+            await writer.drain()
+            asked["code"] = code if code >= 0 else 128 - code
+        finally:
+            feeding.cancel()
+            loop.remove_reader(ours)
+            os.close(ours)
+            self._processes[asked["container"]].discard(process)
+
     async def _remove(self, name: str) -> None:
         self.containers.pop(name, None)
         await self._kill(name)
@@ -162,3 +210,9 @@ class FakeEngine:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+
+
+def _copy(terminal: int, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := os.read(terminal, 65536):
+            writer.write(data)

@@ -140,9 +140,9 @@ def serve(connection: Connection, world: World) -> None:
 async def _do(runners: StoredRunners, store: Store, verb: str, thread: str, argument: Any) -> Any:
     if verb == "write":
         path, contents = argument
-        return await runners.write_file(TENANT, thread, wire.WriteFile(path=path, contents=wire.Octets(contents)))
+        return await (await runners.use(TENANT, thread)).write_file(wire.WriteFile(path=path, contents=wire.Octets(contents)))
     if verb == "read":
-        return bytes((await runners.read_file(TENANT, thread, wire.ReadFile(path=argument))).contents)
+        return bytes((await (await runners.use(TENANT, thread)).read_file(wire.ReadFile(path=argument))).contents)
     if verb == "sh":
         command = wire.Command(command_id="c", program="sh", args=["-c", argument])
         done = await runners.run(TENANT, thread, command)
@@ -153,7 +153,7 @@ async def _do(runners: StoredRunners, store: Store, verb: str, thread: str, argu
         taken = await runners.snapshot(TENANT, thread)
         return taken.snapshot_id if taken is not None else None
     if verb == "artifact":
-        return (await runners.export(TENANT, thread, wire.ArtifactRequest(path="f"))).artifact_id
+        return (await (await runners.use(TENANT, thread)).export_artifact(wire.ArtifactRequest(path="f"))).artifact_id
     if verb == "look":
         session = await runners.pool.session(TENANT, thread)
         ports = {port: session.ports.id_of(port) for port in session.ports}

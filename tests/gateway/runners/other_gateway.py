@@ -127,7 +127,13 @@ class OtherGateway:
         except GatewayError as refused:
             return _reply(refused.status, {"error": refused.error})
         shown = [
-            {"name": one["path"], "is_directory": one["kind"] == "directory", "size_bytes": one["size_bytes"], "updated_at": 1}
+            {
+                "name": one["path"],
+                "is_directory": one["kind"] == "directory",
+                "size_bytes": one["size_bytes"],
+                "updated_at": one["modified_ms"],
+                "mode": one["mode"],
+            }
             for one in (told if isinstance(told, list) else [told])
         ]
         return _reply(200, {"items": shown} if kind == "files" else shown[0])

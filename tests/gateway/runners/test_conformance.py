@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import signal
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from gateway.runners.wire import (
     Command,
     Port,
     SessionState,
+    Terminal,
     encode,
 )
 from tests.gateway.runners.places import DOCKER, Place, Try, run, until, write
@@ -52,20 +54,18 @@ def test_a_program_that_is_not_there_is_an_exit_code(trial: Try) -> None:
 
 def test_output_is_streamed_while_the_command_runs(trial: Try) -> None:
     async def check(place: Place) -> None:
-        came: list[tuple[int, bytes]] = []
         code = "echo first; while [ ! -e go ]; do sleep 0.02; done; echo second >&2"
         takes_turns = place.provider.id in ("wasm", "hatchway")  # its commands take turns with file operations
         if takes_turns:
             code = "echo first; sleep 2; echo second >&2"
-        running = asyncio.create_task(
-            place.session.run(Command(command_id="s", program="sh", args=["-c", code]), on_output=lambda *one: came.append(one))
-        )
-        await until(lambda: came == [(0, b"first\n")])
-        assert not running.done()
+        running = place.session.start(Command(command_id="s", program="sh", args=["-c", code]))
+        await until(lambda: [event.data for event in running.feed.since()] == ["first\n"])
+        assert not running.task.done()
         if not takes_turns:
             await write(place.session, "go", b"")
-        assert (await running).stderr == "second\n"
-        assert came == [(0, b"first\n"), (1, b"second\n")]
+        assert (await running.stay()).stderr == "second\n"
+        told = [(event.kind, event.data) async for event in running.feed.events() if event.kind != "result"]
+        assert told == [("stdout", "first\n"), ("stderr", "second\n")]
 
     trial(check)
 
@@ -233,22 +233,57 @@ def test_a_paused_session_refuses_work_until_it_is_resumed(trial: Try) -> None:
             with pytest.raises(Unsupported, match=r"^runner pause is not supported by this provider$"):
                 await place.session.pause()
             return
-        came: list[bytes] = []
         code = "while :; do echo tick; sleep 0.02; done"
-        running = asyncio.create_task(
-            place.session.run(
-                Command(command_id="t", program="sh", args=["-c", code]), on_output=lambda _, data: came.append(data)
-            )
-        )
-        await until(lambda: len(came) > 2)
+        running = place.session.start(Command(command_id="t", program="sh", args=["-c", code]))
+        await until(lambda: len(running.feed.since()) > 2)
         await place.session.pause()
         with pytest.raises(Conflict, match="is paused"):
             await place.sh("echo no")
         await place.session.resume()
-        before = len(came)
-        await until(lambda: len(came) > before + 2)
+        before = len(running.feed.since())
+        await until(lambda: len(running.feed.since()) > before + 2)
         await place.session.cancel("t")
-        assert (await running).status == "cancelled"
+        assert (await running.stay()).status == "cancelled"
+
+    trial(check)
+
+
+def test_a_signal_reaches_a_command_or_ends_it_where_there_are_none(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        code = "trap 'echo usr; exit 5' USR1; echo ready; while :; do sleep 0.02; done"
+        running = place.session.start(Command(command_id="s", program="sh", args=["-c", code]))
+        await until(lambda: bool(running.feed.since()))
+        if place.session.has_handles:
+            await running.signal(signal.SIGUSR1)
+            done = await running.stay()
+            assert (done.stdout, done.exit_code) == ("ready\nusr\n", 5)
+            return
+        with pytest.raises(Unsupported, match="signal is not supported"):
+            await running.signal(signal.SIGUSR1)
+        await running.signal(signal.SIGTERM)
+        assert (await running.stay()).status == "cancelled"
+
+    trial(check)
+
+
+def test_a_terminal_is_given_sized_typed_into_and_resized_or_refused_by_name(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        code = 'until [ "$(stty size)" = \'30 100\' ]; do :; done; echo sized; read line; echo "[$line]"; stty size; exit 6'
+        command = Command(command_id="t", program="sh", args=["-c", code], terminal=Terminal(rows=30, columns=100))
+        if not place.provider.capabilities.terminals:
+            with pytest.raises(Unsupported, match=f"^a terminal is not supported by provider {place.provider.id}$"):
+                place.session.start(command)
+            return
+        running = place.session.start(command)
+
+        def shown() -> str:
+            return "".join(event.data for event in running.feed.since() if event.kind == "stdout")
+
+        await until(lambda: "sized" in shown())
+        await running.resize(Terminal(rows=50, columns=132))
+        await running.write(b"typed\r")
+        done = await running.stay()
+        assert done.exit_code == 6 and done.stdout.split() == ["sized", "typed", "[typed]", "50", "132"], done
 
     trial(check)
 

@@ -124,7 +124,7 @@ def test_what_is_another_tenants_is_not_found() -> None:
             runners.delete("evil", "t1"),
             runners.cancel("evil", "t1", "c"),
             runners.snapshot("evil", "t1"),
-            runners.read_file("evil", "t1", ReadFile(path="x")),
+            runners.use("evil", "t1"),
             runners.select("evil", "t1", "here", "/workspace"),
             runners.remove("evil", "here"),
         ):
@@ -151,11 +151,11 @@ def test_tm_run_tenant_directories_volumes_and_snapshots_of_tenants_are_apart(tm
         for tenant in ("acme", "evil"):
             await runners.add(tenant, place)
             await runners.select(tenant, "t1", "local", "/workspace")
-        await runners.write_file("acme", "t1", WriteFile(path="v/secret", contents=Octets(b"secret")))
+        await (await runners.use("acme", "t1")).write_file(WriteFile(path="v/secret", contents=Octets(b"secret")))
         looked = await runners.run("evil", "t1", command(f"cat {tmp_path}/acme/v/secret ../acme/v/secret v/secret"))
         assert looked.stdout == "" and looked.exit_code != 0
         with pytest.raises(NotFound):
-            await runners.read_file("evil", "t1", ReadFile(path="v/secret"))
+            await (await runners.use("evil", "t1")).read_file(ReadFile(path="v/secret"))
         with pytest.raises(Forbidden):
             await runners.select("evil", "t2", "local", str(tmp_path / "acme"))
         await runners.pool.close()
@@ -170,15 +170,15 @@ def test_a_session_is_found_again_by_its_thread_after_a_restart_and_by_no_other(
         await first.add("acme", HERE)
         for thread in ("t1", "t2"):
             await first.select("acme", thread, "here", "/workspace")
-        await first.write_file("acme", "t1", WriteFile(path="x", contents=Octets(b"kept")))
+        await (await first.use("acme", "t1")).write_file(WriteFile(path="x", contents=Octets(b"kept")))
         lease = await leases.get("acme", "t1")
         assert lease is not None and decode(encode(lease), Lease) == lease
         again = Runners(Pool([Wasm(states=states)], leases))
         assert (await again.session("acme", "t1")).status == "stopped"
-        assert (await again.read_file("acme", "t1", ReadFile(path="x"))).contents == b"kept"
+        assert (await (await again.use("acme", "t1")).read_file(ReadFile(path="x"))).contents == b"kept"
         await leases.put("acme", "t2", lease)  # as if rows had been mixed up
         with pytest.raises(NotFound, match=r"^path x does not exist$"):
-            await again.read_file("acme", "t2", ReadFile(path="x"))
+            await (await again.use("acme", "t2")).read_file(ReadFile(path="x"))
         await again.pool.close()
 
     go(main())
@@ -236,7 +236,7 @@ def test_selecting_another_destination_ends_the_session_of_the_one_before(tmp_pa
         assert first.is_closed
         assert (await runners.run("acme", "t1", command("pwd"))).stdout == "/workspace\n"
         with pytest.raises(Forbidden):
-            await runners.read_file("acme", "t1", ReadFile(path="../x"))
+            await (await runners.use("acme", "t1")).read_file(ReadFile(path="../x"))
         await runners.pool.close()
 
     go(main())
@@ -267,8 +267,8 @@ def test_the_verbs_say_what_a_thread_has_and_does(tmp_path: Path) -> None:
         assert (await running).status == "cancelled"
         assert (await runners.wait("acme", "t1", "c")).stdout == "begun\n"
         assert await runners.snapshot("acme", "t1") is not None
-        await runners.write_file("acme", "t1", WriteFile(path="a", contents=Octets(b"a")))
-        assert (await runners.export("acme", "t1", ArtifactRequest(path="a"))).metadata["size_bytes"] == 1
+        await (await runners.use("acme", "t1")).write_file(WriteFile(path="a", contents=Octets(b"a")))
+        assert (await (await runners.use("acme", "t1")).export_artifact(ArtifactRequest(path="a"))).metadata["size_bytes"] == 1
         await runners.delete("acme", "t1")
         with pytest.raises(NotFound):
             await runners.session("acme", "t1")

@@ -254,7 +254,20 @@ def test_runners_are_listed_bound_used_and_stopped(remote: Command, acme: list[s
     for words, said in ((["expose", "t1", "http"], "invalid int value"), (["withdraw", "t1", "8000"], "error: ")):
         refused = remote(*acme, "runners", *words)
         assert refused.returncode == 2 and said in refused.stderr and "Traceback" not in refused.stderr
-    assert remote(*acme, "runners", "stop", "t1").returncode == 0
+    assert "status          stopped" in remote(*acme, "runners", "stop", "t1").stdout
+    line = ["run", "t1", "--env", "NAME=v", "--stdin", "given", "sh", "--", "-c", "echo $NAME; cat; echo kept > f"]
+    assert remote(*acme, "runners", *line).stdout == "v\ngiven"
+    begun = remote(*acme, "runners", "start", "t1", "--command-id", "b", "sh", "--", "-c", "cat f; echo err >&2")
+    assert begun.stdout == "b\n"
+    assert remote(*acme, "runners", "logs", "t1", "b", "-f").stdout == "kept\n"
+    assert remote(*acme, "runners", "wait", "t1", "b").stderr == "err\n"
+    assert remote(*acme, "runners", "commands", "t1").stdout.splitlines()[-1].split() == ["b", "exited", "0", "sh"]
+    assert remote(*acme, "runners", "cancel", "t1", "b").returncode == 1, "it has ended"
+    assert remote(*acme, "runners", "fork", "t1", "t2").stdout == "t2\n"
+    assert remote(*acme, "runners", "run", "t2", "cat", "f").stdout == "kept\n"
+    for thread in ("t1", "t2"):
+        assert remote(*acme, "runners", "delete", thread).returncode == 0
+    assert remote(*acme, "runners", "show", "t1").returncode == 2
     assert remote(*acme, "runners", "remove", "here").returncode == 0
 
 

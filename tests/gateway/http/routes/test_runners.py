@@ -269,8 +269,8 @@ def test_folders_are_listed_made_moved_deleted_and_sessions_stopped_restored_for
         assert (await house.ask("DELETE", ONE + "/entries?path=a&recursive=true")).status == 204
         assert (await house.ask("POST", ONE + "/stop")).json["status"] == "stopped"
         assert [one["path"] for one in (await house.ask("GET", ONE + "/entries")).json] == ["c"]
-        assert (await house.ask("POST", ONE + "/fork", {"thread_id": "t2"})).status == 201
-        assert (await house.ask("POST", ONE + "/fork", {"thread_id": "t2"})).code == "RUNNER_BUSY"
+        assert (await house.ask("POST", ONE + "/fork", {"new_thread_id": "t2"})).status == 201
+        assert (await house.ask("POST", ONE + "/fork", {"new_thread_id": "t2"})).code == "RUNNER_BUSY"
         assert (await house.ask("POST", ONE + "/restore", {"snapshot_id": taken})).status == 200
         assert [one["path"] for one in (await house.ask("GET", ONE + "/entries")).json] == ["a", "c"]
         other = "/v1/runners/threads/t2/entries"
@@ -457,7 +457,7 @@ def test_tm_store_beside_a_folder_is_moved_or_deleted_only_if_all_in_it_may_be(p
             await house.ask("POST", ONE + "/move", {"path": "a", "target": "z"}),
             await house.ask("POST", ONE + "/move", {"path": "b", "target": "a/keys/b"}),
             await house.ask("POST", ONE + "/restore", {"snapshot_id": taken}),
-            await house.ask("POST", ONE + "/fork", {"thread_id": "t2"}),
+            await house.ask("POST", ONE + "/fork", {"new_thread_id": "t2"}),
         ):
             assert refused.code == "PERMISSION_DENIED"
         assert (await house.sh("cat a/keys/k b", "c2")).json["stdout"] == "secret\nx\n"
@@ -465,3 +465,67 @@ def test_tm_store_beside_a_folder_is_moved_or_deleted_only_if_all_in_it_may_be(p
         assert (await house.ask("DELETE", ONE + "/entries?path=none")).code == "PATH_NOT_FOUND"
 
     live_in(tmp_path, test)
+
+
+@pytest.mark.parametrize("provider", PLACES)
+def test_threads_are_listed_with_status_and_labels_and_begin_from_a_snapshot(provider: str, tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.bind(provider, labels={"team": "web", "stage": "test"})
+        await house.sh("echo base > f")
+        taken = (await house.ask("POST", ONE + "/snapshot")).json["snapshot_id"]
+        other = {"destination_id": "box", "snapshot_id": taken, "labels": {"team": "data"}}
+        assert (await house.ask("PUT", "/v1/runners/threads/t2", other)).json["status"] == "unprovisioned"
+        listed = (await house.ask("GET", "/v1/runners/threads")).json
+        assert [(one["thread_id"], one["status"], one["options"]["labels"]["team"]) for one in listed] == [
+            ("t1", "idle", "web"), ("t2", "unprovisioned", "data")
+        ]  # fmt: skip
+        for label, found in (("team", ["t1", "t2"]), ("team=web", ["t1"]), ("stage", ["t1"]), ("stage=x", []), ("none", [])):
+            named = (await house.ask("GET", f"/v1/runners/threads?label={label}")).json
+            assert [one["thread_id"] for one in named] == found
+        assert (await house.ask("GET", "/v1/runners/threads", tenant="globex")).json == []
+        assert (await house.ask("GET", "/v1/runners/threads/t2/files?path=f")).body == b"base\n"
+        missing = {"destination_id": "box", "snapshot_id": "0" * 64}
+        assert (await house.ask("PUT", "/v1/runners/threads/t3", missing)).status == 200
+        assert (await house.ask("GET", "/v1/runners/threads/t3/files?path=f")).code == "RUNNER_NOT_FOUND"
+
+    live_in(tmp_path, test)
+
+
+def test_an_idle_session_is_stopped_and_one_whose_time_is_over_deleted_unless_kept_alive(tmp_path: Path) -> None:
+    async def first(house: House) -> None:
+        now = house.service.clock.now_ms()
+        house.service.runners.pool._clock_ms = lambda: now
+        await house.bind("wasm", idle_timeout_ms=10_000, ttl_ms=60_000)
+        await house.sh("echo kept > f")
+
+        async def pass_time(milliseconds: int) -> str:
+            nonlocal now
+            now += milliseconds
+            await house.service.runners.pool.retire()
+            said = await house.ask("GET", ONE)
+            return str(said.json["status"] if said.status == 200 else said.code)
+
+        assert await pass_time(9_999) == "idle"
+        assert (await house.ask("GET", ONE + "/files?path=f")).status == 200
+        assert await pass_time(9_999) == "idle", "it was used"
+        busy = asyncio.create_task(house.sh("while :; do :; done", "long"))
+        while "long" not in (await house.ask("GET", ONE)).json["commands"]:
+            await asyncio.sleep(0.01)
+        assert await pass_time(10_000) == "busy"
+        await house.ask("POST", ONE + "/commands/long/cancel")
+        await busy
+        assert await pass_time(10_000) == "stopped"
+        assert (await house.ask("GET", ONE + "/files?path=f")).body == b"kept\n"
+        kept = (await house.ask("POST", ONE + "/keep-alive", {"ttl_ms": 70_000})).json
+        assert kept["expires_ms"] == now + 70_000
+        assert await pass_time(69_999) == "stopped"
+
+    async def second(house: House) -> None:
+        assert (await house.ask("GET", ONE)).json["status"] == "stopped"
+        house.service.runners.pool._clock_ms = lambda: house.service.clock.now_ms() + 3_600_000
+        await house.service.runners.recover()
+        await house.service.runners.pool.retire()
+        assert (await house.ask("GET", ONE)).code == "RUNNER_NOT_FOUND", "its time was known after a restart"
+
+    live_in(tmp_path, first)
+    live_in(tmp_path, second)

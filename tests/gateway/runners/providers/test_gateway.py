@@ -53,9 +53,9 @@ def test_a_session_that_the_other_gateway_has_lost_comes_back_from_its_snapshot(
         await runners.snapshot("acme", "t1")
         other.sessions.pop(session.id).close()
         with pytest.raises(NotFound, match="is no more"):
-            await runners.read_file("acme", "t1", ReadFile(path="f"))
+            await (await runners.use("acme", "t1")).read_file(ReadFile(path="f"))
         assert (await runners.session("acme", "t1")).status == "gone"
-        assert (await runners.read_file("acme", "t1", ReadFile(path="f"))).contents == b"kept"
+        assert (await (await runners.use("acme", "t1")).read_file(ReadFile(path="f"))).contents == b"kept"
         assert list(other.sessions) != [session.id]
         await runners.pool.close()
 
@@ -134,10 +134,11 @@ def test_a_result_is_whole_although_the_stream_of_its_output_broke() -> None:
     async def main() -> None:
         provider = Hatchway(clients={"odd": Breaking()})
         session = await provider.create(Destination(id="d", provider_id="hatchway", config={"gateway": "odd"}))
-        told: list[bytes] = []
         command = Command(command_id="c", program="sh", args=["-c", "printf 'one '; printf two"])
-        done = await session.run(command, on_output=lambda _, data: told.append(data))
-        assert done.stdout == "one two" and b"".join(told) == b"one two"
+        running = session.start(command)
+        done = await running.stay()
+        told = [event.data for event in running.feed.since() if event.kind == "stdout"]
+        assert done.stdout == "one two" and "".join(told) == "one two"
         await provider.close()
 
     go(main())

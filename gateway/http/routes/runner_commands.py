@@ -1,0 +1,154 @@
+"""Commands of a runner's session: run one and wait, start one and come back, watch it live, talk to its terminal.
+
+Rules: a command passes `gateway.runners.governed_commands` before it is begun. A caller that waits for one, or watches what it
+has begun, and leaves, cancels it, unless the session is detached; a command that was started (`mode=async`) goes on.
+"""
+
+from __future__ import annotations
+
+import signal
+from functools import partial
+from typing import Annotated, Literal
+
+import msgspec
+
+from gateway.events import Event
+from gateway.http.api.operation import Answer, Call, Events, Live, Operation, in_thread
+from gateway.http.api.sse import resume_after
+from gateway.http.routes.runners import BUSY, TAG, THREAD
+from gateway.runners import wire
+from gateway.runners.command_life import Tracked
+from gateway.runners.governed_commands import Governor
+from gateway.service import Service
+
+SignalName = Literal["HUP", "INT", "QUIT", "KILL", "USR1", "USR2", "TERM", "CONT", "STOP", "TSTP", "WINCH"]
+
+
+class CommandQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """`wait` answers when the command has ended; `async` at once, with 202; `stream` with its events."""
+
+    mode: Literal["wait", "async", "stream"] = "wait"
+
+
+class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Events after this one."""
+
+    after: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+
+class CommandLog(msgspec.Struct, frozen=True, kw_only=True):
+    """Events after the one that was asked for, and the number of the last of them, to ask on from."""
+
+    status: str
+    events: list[Event]
+    last: int
+
+
+class Signal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    signal: SignalName
+
+
+class CommandCancelled(msgspec.Struct, frozen=True):
+    """False: there was nothing to cancel."""
+
+    cancelled: bool
+
+
+class InputMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="input", tag_field="kind"):
+    """Typed into the command's terminal."""
+
+    data: str
+
+
+class ResizeMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="resize", tag_field="kind"):
+    terminal: wire.Terminal
+
+
+class SignalMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="signal", tag_field="kind"):
+    signal: SignalName
+
+
+class CancelMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="cancel", tag_field="kind"):
+    pass
+
+
+Message = InputMessage | ResizeMessage | SignalMessage | CancelMessage
+
+
+def operations(service: Service) -> list[Operation]:
+    async def run_command(call: Call) -> Answer | Events:
+        tenant, thread_id = in_thread(call)
+        await service.runners.session(tenant, thread_id)  # an unknown thread is not the policy's to refuse
+        begun = await Governor(service).start(call.principal, thread_id, call.body)
+        if call.query.mode == "async":
+            return Answer(wire.CommandResult(command_id=call.body.command_id, status="running"), 202)
+        if call.query.mode == "stream" or _wants_events(call):
+            return Events(begun.watch())
+        return Answer(await begun.stay())
+
+    async def find(call: Call) -> Tracked:
+        return await service.runners.find_command(*in_thread(call), call.path["command_id"])
+
+    async def wait_for_command(call: Call) -> wire.CommandResult | Events:
+        if _wants_events(call):
+            return Events((await find(call)).feed.events(resume_after(call.headers)))
+        return await service.runners.wait(*in_thread(call), call.path["command_id"])
+
+    async def get_command_log(call: Call) -> CommandLog | Events:
+        found, after = await find(call), resume_after(call.headers) or call.query.after
+        if _wants_events(call):
+            return Events(found.feed.events(after))
+        events = found.feed.since(after)
+        return CommandLog(status=found.status, events=events, last=events[-1].number if events else after)
+
+    async def signal_command(call: Call) -> None:
+        await (await find(call)).signal(_number(call.body.signal))
+
+    async def cancel_command(call: Call) -> CommandCancelled:
+        return CommandCancelled(await service.runners.cancel(*in_thread(call), call.path["command_id"]))
+
+    async def live_command(call: Call) -> Live:
+        found = await find(call)
+
+        async def receive(message: Message) -> None:
+            await _carry_out(found, message)
+
+        return Live(found.feed.events(call.query.after), receive, Message)
+
+    row, commands, command = partial(Operation, tag=TAG), THREAD + "/commands", THREAD + "/commands/{command_id}"
+    long = partial(row, streamed=True, deadline_ms=wire.MAX_TIMEOUT_MS + 60_000)
+    resumes = {"Last-Event-ID": "Go on after this event."}
+    return [
+        long("POST", commands, "Run a command and wait, or start it; its output as events, if they are asked for", run_command,
+             query=CommandQuery, body=wire.Command, answer=wire.CommandResult, statuses={202: "It is under way.", **BUSY}),
+        row("GET", commands, "List commands under way, and those that ended lately",
+            lambda call: service.runners.list_commands(*in_thread(call)), name="list_commands", answer=list[wire.CommandInfo]),
+        long("GET", command, "Wait for a command that was begun before", wait_for_command, answer=wire.CommandResult,
+             headers=resumes),
+        row("GET", command + "/logs", "A command's output, from an event on; as events, also what is still to come",
+            get_command_log, query=LogQuery, answer=CommandLog, streamed=True, headers=resumes),
+        row("POST", command + "/signal", "Send a command a signal", signal_command, body=Signal,
+            statuses={501: "The provider cannot do this."}),
+        row("POST", command + "/cancel", "Cancel a command", cancel_command, answer=CommandCancelled),
+        row("GET", command + "/live", "A command's events on a WebSocket, and its terminal", live_command, query=LogQuery,
+            websocket=True),
+    ]  # fmt: skip
+
+
+def _wants_events(call: Call) -> bool:
+    return "text/event-stream" in call.headers.get("accept", "")
+
+
+def _number(name: SignalName) -> int:
+    return signal.Signals[f"SIG{name}"]
+
+
+async def _carry_out(found: Tracked, message: Message) -> None:
+    if isinstance(message, CancelMessage):
+        found.control.ask("cancelled")
+    elif isinstance(message, SignalMessage):
+        await found.signal(_number(message.signal))
+    elif isinstance(message, InputMessage):
+        await found.write(message.data.encode())
+    else:
+        await found.resize(message.terminal)
