@@ -96,7 +96,7 @@ def test_a_command_its_place_cannot_carry_out_says_why_to_whoever_comes_back(tmp
 async def serve(house: House) -> tuple[str, Any]:
     await house.face.server.start()
     house.is_serving = True
-    return house.face.server.url.replace("http", "ws"), [f"hatchway.bearer.{house.tokens['acme', 'runner']}"]
+    return house.face.server.url.replace("http", "ws"), [f"hatchway.bearer.{house.tokens['acme', 'member']}"]
 
 
 async def read_until(stream: ClientConnection, text: str) -> str:
