@@ -80,7 +80,8 @@ class Maintenance:
             await asyncio.sleep(_UPKEEP_SECONDS)
             with _log_failure("upkeep"):
                 await self._eviction.evict_idle()
-from gateway.runners.pool import Pool
+                await self._runners.retire()
+                async for tenant in walk(self._store.tenants):
                     with _log_failure(f"upkeep of {tenant.id}"):
                         await self._eviction.relieve(tenant)
                         for expired in await self._approvals.expire(tenant.id):

@@ -64,6 +64,10 @@ class Client:
         """A session that is there already."""
         return RemoteSandbox(finish(self._core.session(session_id)))
 
+    def runner(self, thread_id: str, **options: Unpack[RunnerOptions]) -> RemoteRunner:
+        """A thread whose commands run at a runner: `client.runner("box").run("make test")`."""
+        return RemoteRunner(self._core.runner(thread_id, **options))
+
     def restore(self, snapshot: str | Sealed, session_id: str | None = None) -> RemoteSandbox:
         """A session from a snapshot of the gateway, by id, or from one that was carried away."""
         return RemoteSandbox(finish(self._core.restore(snapshot, session_id)))
