@@ -80,12 +80,13 @@ class Maintenance:
             await asyncio.sleep(_UPKEEP_SECONDS)
             with _log_failure("upkeep"):
                 await self._eviction.evict_idle()
-                await self._runners.retire()
                 async for tenant in walk(self._store.tenants):
                     with _log_failure(f"upkeep of {tenant.id}"):
                         await self._eviction.relieve(tenant)
                         for expired in await self._approvals.expire(tenant.id):
                             self._resumption.schedule(expired.tenant, expired.run_id, expired.requested_by)
+            with _log_failure("upkeep of runners"):
+                await self._runners.retire()
 
     async def _collect(self) -> None:
         pause_s = _FIRST_COLLECT_SECONDS

@@ -192,10 +192,8 @@ class Pool:
                 self._touch(*key)
             elif now - used_ms >= idle_ms:
                 await _quietly(self.stop(*key), key[0])
-        for key in [key for key, expires_ms in self._expiring.items() if expires_ms <= now]:
-            del self._expiring[key]
-            with contextlib.suppress(NotFound):
-                await self.delete(*key)
+        for key in list(self._expiring):
+            await _quietly(self._delete_expired(*key), key[0])
 
     async def lease(self, tenant: str, thread_id: str) -> Lease:
         found = await self._leases.get(tenant, thread_id)
@@ -291,11 +289,23 @@ class Pool:
     async def delete(self, tenant: str, thread_id: str) -> None:
         """End a thread's session, wherever it is, and forget its binding."""
         async with self._lock(tenant, thread_id):
-            lease = await self.lease(tenant, thread_id)
-            await self._end(tenant, thread_id, lease)
-            await self._leases.delete(tenant, thread_id)
-            self._expiring.pop((tenant, thread_id), None)
+            await self._delete(tenant, thread_id)
         self._locks.pop((tenant, thread_id), None)
+
+    async def _delete_expired(self, tenant: str, thread_id: str) -> None:
+        """Looked at under the lock: a caller that was told it lasts on must find it."""
+        async with self._lock(tenant, thread_id):
+            expires_ms = self._expiring.get((tenant, thread_id))
+            if expires_ms is None or expires_ms > self._clock_ms():
+                return
+            await self._delete(tenant, thread_id)
+        self._locks.pop((tenant, thread_id), None)
+
+    async def _delete(self, tenant: str, thread_id: str) -> None:
+        lease = await self.lease(tenant, thread_id)
+        await self._end(tenant, thread_id, lease)
+        await self._leases.delete(tenant, thread_id)
+        self._expiring.pop((tenant, thread_id), None)
 
     async def recover(self, tenant: str) -> None:
         """When the gateway starts: remove what an earlier life of it left half made, or without a thread."""

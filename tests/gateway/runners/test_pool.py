@@ -28,6 +28,7 @@ from gateway.runners.wire import (
     Port,
     ReadFile,
     SessionState,
+    ThreadOptions,
     WriteFile,
     decode,
     encode,
@@ -341,3 +342,23 @@ def test_a_forgotten_tenant_has_no_session_anywhere_and_others_keep_theirs() -> 
         assert await leases.list("globex") == {}
 
     go(main())
+
+
+def test_a_thread_that_is_kept_alive_while_the_expired_are_deleted_stays() -> None:
+    class Slow(MemoryLeases):
+        async def put(self, tenant: str, thread_id: str, lease: Lease) -> None:
+            await asyncio.sleep(0)
+            await super().put(tenant, thread_id, lease)
+
+    async def test() -> None:
+        now = 0
+        pool = Pool([Wasm()], Slow(), lambda: now)
+        await pool.bind("acme", "kept", Binding(destination=HERE, workspace="/workspace"), ThreadOptions(ttl_ms=1000))
+        await pool.bind("acme", "over", Binding(destination=HERE, workspace="/workspace"), ThreadOptions(ttl_ms=1000))
+        now = 1000
+        await asyncio.gather(pool.keep_alive("acme", "kept", 5000), pool.retire())
+        assert (await pool.lease("acme", "kept")).expires_ms == 6000
+        with pytest.raises(NotFound):
+            await pool.lease("acme", "over")
+
+    go(test())
