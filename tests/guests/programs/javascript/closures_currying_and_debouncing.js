@@ -1,0 +1,10 @@
+const counter = (() => { let n = 0; return { inc: () => ++n, dec: () => --n, get value() { return n; } }; })();
+counter.inc(); counter.inc(); counter.dec();
+console.log(counter.value);
+const curry = (f) => function c(...a) { return a.length >= f.length ? f(...a) : (...b) => c(...a, ...b); };
+console.log(curry((a, b, c) => a + b + c)(1)(2)(3), curry((a, b) => a * b)(4, 5));
+const memo = (f, cache = new Map()) => (n) => cache.has(n) ? cache.get(n) : (cache.set(n, f(n)), cache.get(n));
+const fib = memo((n) => (n < 2 ? n : fib(n - 1) + fib(n - 2)));
+console.log(fib(80), fib(50));
+const compose = (...fns) => (x) => fns.reduceRight((v, f) => f(v), x);
+console.log(compose((s) => s + "!", (s) => s.toUpperCase())("hey"));

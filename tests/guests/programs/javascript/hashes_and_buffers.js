@@ -1,0 +1,10 @@
+const crypto = require("crypto");
+console.log(crypto.createHash("sha256").update("hello").digest("hex"));
+console.log(crypto.createHmac("md5", "key").update("data").digest("base64"));
+const buf = Buffer.from("héllo wörld", "utf8");
+console.log(buf.length, buf.toString("base64"), buf.toString("hex").slice(0, 12), buf.slice(0, 3).toString());
+console.log(Buffer.concat([Buffer.from([1, 2]), Buffer.alloc(2, 9)]), Buffer.byteLength("日本"), Buffer.compare(Buffer.from("a"), Buffer.from("b")));
+const dv = new DataView(new ArrayBuffer(8));
+dv.setInt16(0, -2); dv.setFloat32(4, 1.5, true);
+console.log(dv.getUint16(0), dv.getUint8(7), new Uint16Array([65535, 65536]));
+console.log(crypto.randomBytes(8).length, crypto.randomUUID().length, btoa("x"), atob("eA=="));

@@ -1,0 +1,12 @@
+const m = new Map([["a", 1], ["b", 2]]);
+m.set("c", 3).delete("a");
+console.log(m, [...m.keys()], m.has("a"), m.size);
+const a = new Set([1, 2, 3, 4]), b = new Set([3, 4, 5]);
+console.log(new Set([...a].filter((x) => b.has(x))), [...new Set([...a, ...b])]);
+const word = "mississippi";
+const freq = [...word].reduce((f, c) => f.set(c, (f.get(c) ?? 0) + 1), new Map());
+console.log([...freq].sort((x, y) => y[1] - x[1] || x[0].localeCompare(y[0])));
+console.log(Object.fromEntries(freq), Array.from({ length: 3 }, (_, i) => i ** 2));
+const grouped = {};
+for (const n of [1, 2, 3, 4, 5, 6]) (grouped[n % 3] ||= []).push(n);
+console.log(grouped);

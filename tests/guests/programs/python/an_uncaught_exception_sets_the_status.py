@@ -1,0 +1,3 @@
+print("working")
+data = {"a": 1}
+data["b"]

@@ -1,0 +1,12 @@
+import argparse
+parser = argparse.ArgumentParser(prog="tool", description="Demo")
+parser.add_argument("files", nargs="+")
+parser.add_argument("-v", "--verbose", action="count", default=0)
+parser.add_argument("--format", choices=["json", "csv"], default="csv")
+parser.add_argument("-n", type=int, default=10)
+args = parser.parse_args(["a.txt", "b.txt", "-vv", "--format", "json", "-n", "3"])
+print(args.files, args.verbose, args.format, args.n)
+sub = argparse.ArgumentParser(prog="git")
+commands = sub.add_subparsers(dest="command", required=True)
+c = commands.add_parser("commit"); c.add_argument("-m", required=True)
+print(sub.parse_args(["commit", "-m", "msg"]))

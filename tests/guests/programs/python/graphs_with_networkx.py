@@ -1,0 +1,10 @@
+import networkx as nx
+G = nx.Graph()
+G.add_weighted_edges_from([("a", "b", 4), ("b", "c", 1), ("a", "c", 7), ("c", "d", 2), ("e", "f", 1)])
+print(nx.shortest_path(G, "a", "d", weight="weight"), nx.shortest_path_length(G, "a", "d", weight="weight"))
+print([sorted(c) for c in nx.connected_components(G)], dict(G.degree()))
+print(sorted(nx.minimum_spanning_tree(G).edges(data="weight")))
+D = nx.DiGraph([(1, 2), (2, 3), (1, 3), (3, 4)])
+print(list(nx.topological_sort(D)), nx.is_directed_acyclic_graph(D), list(nx.all_simple_paths(D, 1, 4)))
+print({k: round(v, 4) for k, v in nx.pagerank(nx.DiGraph([(1, 2), (2, 1), (3, 1)])).items()})
+print(nx.density(nx.complete_graph(5)), nx.diameter(nx.path_graph(6)), len(list(nx.find_cliques(nx.karate_club_graph()))))

@@ -1,0 +1,12 @@
+import numpy as np
+A = np.array([[3.0, 1.0, 2.0], [1.0, 4.0, 0.0], [2.0, 0.0, 5.0]])
+b = np.array([1.0, 2.0, 3.0])
+x = np.linalg.solve(A, b)
+print(np.round(x, 6), np.allclose(A @ x, b))
+print(round(float(np.linalg.det(A)), 6), np.linalg.matrix_rank(A))
+values, vectors = np.linalg.eigh(A)
+print(np.round(values, 4))
+print(np.round(np.linalg.inv(A) @ A, 10))
+q, r = np.linalg.qr(A)
+print(np.allclose(q @ r, A), np.round(np.abs(np.diag(r)), 4))
+print(np.round(np.linalg.lstsq(np.c_[np.ones(4), np.arange(4)], np.array([1.0, 3.1, 4.9, 7.2]), rcond=None)[0], 4))
