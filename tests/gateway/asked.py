@@ -38,7 +38,7 @@ ABSENT = {
 """Names of what nobody has, by path parameter."""
 SHARED = {"get_capability", "docs_file"}
 """What these name belongs to no tenant."""
-ENDLESS = {"watch_worker", "live_worker", "api_live_worker", "live_run"}
+ENDLESS = {"watch_worker", "live_worker", "api_live_worker", "live_run", "watch_runner_files", "live_command"}
 """These last as long as whoever watches."""
 HEALTH = {"list_runtimes", "list_hosts", "get_runtime", "api_list_runtimes", "api_list_hosts"}
 """These say how things are, which changes by itself."""
@@ -149,7 +149,7 @@ ASKED: dict[str, Asked] = {
     "rejoin_runner_session": Asked(),
     "stop_runner_session": Asked(),
     "restore_runner_session": Asked({"snapshot_id": "0" * 64}),
-    "fork_runner_session": Asked({"thread_id": "theirs"}),
+    "fork_runner_session": Asked({"new_thread_id": "theirs"}),
     "list_runner_files": Asked(query={"path": "."}),
     "delete_runner_file": Asked(query={"path": "kept.txt"}),
     "make_runner_directory": Asked({"path": "theirs"}),
@@ -161,6 +161,19 @@ ASKED: dict[str, Asked] = {
     "write_runner_file": Asked(b"theirs", query={"path": "kept.txt"}),
     "export_artifact": Asked({"path": "kept.txt"}),
     "get_artifact": Asked(),
+    "check_stored_snapshot": Asked(),
+    "keep_runner_session_alive": Asked({"ttl_ms": 60_000}),
+    "list_commands": Asked(),
+    "get_command_log": Asked(),
+    "signal_command": Asked({"signal": "TERM"}),
+    "live_command": Asked(headers=UPGRADE),
+    "list_artifacts": Asked(),
+    "delete_artifact": Asked(),
+    "stat_runner_file": Asked(query={"path": "kept.txt"}),
+    "search_runner_files": Asked(query={"pattern": CANARY}),
+    "watch_runner_files": Asked(query={"path": "."}),
+    "export_runner_files": Asked(query={"path": "."}),
+    "import_runner_files": Asked(b"\0" * 1024, headers={"Content-Type": "application/x-tar"}),
 }
 OF_RUNTIMES: dict[str, Asked] = {
     "get_runtime": Asked(),

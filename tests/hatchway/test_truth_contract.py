@@ -160,7 +160,8 @@ def test_limits_have_the_contracts_defaults() -> None:
 def test_limits_may_be_given_in_part(surfaces: dict[str, Surface]) -> None:
     for name in ("library", "client", "async client"):
         box = surfaces[name].open(limits={"memory_mb": 100})
-        assert box.meta().limits == SessionLimits(memory_mb=100), name
+        depth = 1000 if name == "library" else 256
+        assert box.meta().limits == SessionLimits(memory_mb=100, max_stack_depth=depth), name
         result = box.run("1", limits={"wall_ms": 3000})
         assert result.ok and not any(one.code == "LIMIT_LOWERED" for one in result.diagnostics), (name, result.diagnostics)
     for surface in surfaces.values():

@@ -14,7 +14,7 @@ import sys
 from _hatchway import processes, timing
 from _hatchway.displays import add_display
 from _hatchway.magics import AROUND
-from _hatchway.surroundings import main, say
+from _hatchway.surroundings import main
 
 INSTALLERS = frozenset(("pip", "pip3", "conda", "mamba", "uv"))
 SETTINGS = frozenset(
@@ -174,8 +174,7 @@ class Notebook:
         """Tells what of the packages is there already."""
         words = shlex.split(line)
         if words[:1] != ["install"]:
-            say(f"pip {line}: {NOT_INSTALLED.format('packages')}\n")
-            return
+            raise UsageError(f"pip {line}: {NOT_INSTALLED.format('packages')}")
         for word in words[1:]:
             found = INSTALLED.match(word)
             if word.startswith("-") or not found:
@@ -183,7 +182,7 @@ class Notebook:
             try:
                 print(f"Requirement already satisfied: {found[0]} ({importlib.metadata.version(found[0])})")
             except importlib.metadata.PackageNotFoundError:
-                say(f"ERROR: {NOT_INSTALLED.format(found[0])}\n")
+                raise UsageError(NOT_INSTALLED.format(found[0])) from None
 
     line_conda = line_mamba = line_uv = line_pip
 

@@ -15,7 +15,7 @@ from sandbox.filesystem.vfs import Vfs
 from sandbox.snapshots.file_tree import write_tree
 
 ROOT = Path(__file__).parents[3]
-UNLISTED = ["ionice", "node", "python", "python3", "tsx"]
+UNLISTED = ["ionice", "make", "node", "python", "python3", "rg", "tsx"]
 """Of the shell's tools, those that `tools.def` keeps out of /usr/bin."""
 
 

@@ -46,7 +46,7 @@ def test_a_run_out_of_time_names_the_limit_its_value_and_who_raises_it(language:
 def test_a_run_that_recursed_too_deeply_names_the_limit(language: str) -> None:
     with Sandbox(language=language, limits=LONG) as box:
         code, message, hint = told(box.run(DEEP[language]))
-        assert code == "STACK_OVERFLOW" and "(limits.max_stack_depth is 256)" in message and UNDONE in message
+        assert code == "STACK_OVERFLOW" and "(limits.max_stack_depth is 1000)" in message and UNDONE in message
         assert hint.startswith(OF_SESSION + "max_stack_depth")
 
 

@@ -132,7 +132,6 @@ def test_exit_code_that_a_program_reports_is_one(box: hatchway.Sandbox) -> None:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("import threading\nthreading.Thread(target=print).start()", "thread"),
         ("import socket\nsocket.create_connection(('127.0.0.1', 80))", ""),
         ("import os\nos.fork()", ""),
         ("import ctypes\nctypes.string_at(0)", "ctypes"),

@@ -125,7 +125,7 @@ def test_tm_http_clock_an_expired_token_stays_expired_when_the_clock_goes_back_o
     wall[0] = 0
     assert clock.now_ms() >= 20_000_000 > before
     restarted = SteadyClock(wall_ns=lambda: 0, monotonic_ns=lambda: 0)
-    restarted.seen(clock.now_ms())
+    restarted.advance(clock.now_ms())
     assert restarted.now_ms() >= 20_000_000
 
 

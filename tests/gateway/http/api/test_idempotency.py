@@ -136,7 +136,7 @@ def test_a_key_is_forgotten_after_its_time() -> None:
         token = rig.token()
         await make(rig, token, "k1")
         ahead = SteadyClock()
-        ahead.seen(rig.clock.now_ms() + 2000)
+        ahead.advance(rig.clock.now_ms() + 2000)
         rig.idempotence._clock = ahead
         assert (await make(rig, token, "k1")).json == {"made": 2}
 
