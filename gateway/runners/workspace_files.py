@@ -16,7 +16,7 @@ import msgspec
 
 from gateway.errors import GatewayError, NotFound
 from gateway.runners import wire
-from gateway.runners.artifacts import Permitted, everything, pack_tree
+from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Permitted, everything, pack_tree
 from gateway.runners.command_life import CommandLife, check_path
 from gateway.runners.errors import busy, too_large, unavailable
 
@@ -63,13 +63,12 @@ class WorkspaceFiles(CommandLife):
     async def stat(self, path: str) -> wire.FileEntry:
         return msgspec.json.decode(await self._do("stat", path), type=wire.FileEntry)
 
-    async def read_texts(self, path: str, permitted: Permitted) -> AsyncIterator[tuple[str, bytes]]:
-        """The files below a folder that may be searched, the small ones."""
+    async def read_texts(self, path: str, permitted: Permitted) -> AsyncIterator[tuple[str, bytes | None]]:
+        """The files below a folder that may be searched; None for what is too large or could not be read."""
         for entry in await self.list_entries(path, recursive=True):
-            is_searched = entry.kind == "file" and entry.size_bytes <= MAX_SEARCHED_BYTES and permitted(entry.path)
-            contents = await self._read_below(path, entry.path) if is_searched else None
-            if contents is not None:
-                yield entry.path, contents
+            if entry.kind == "file" and permitted(entry.path):
+                is_small = entry.size_bytes <= MAX_SEARCHED_BYTES
+                yield entry.path, await self._read_below(path, entry.path) if is_small else None
 
     async def watch(self, path: str, permitted: Permitted) -> AsyncIterator[wire.FileChange]:
         """What is made, changed and deleted below a folder from now on, as often as it is looked at."""
@@ -93,15 +92,20 @@ class WorkspaceFiles(CommandLife):
             return {}
 
     async def archive(self, path: str, permitted: Permitted = everything) -> bytes:
-        """A folder as tar, with modes and links; what is not `permitted` in it is not in the archive."""
+        """A folder as tar, with modes and links; what is not `permitted` in it is not in the archive.
+
+        THREAT[TM-RUN-OUTPUT]: sizes are summed before contents are read, for files with holes cost their owner nothing."""
         self._check_open()
         check_path(path)
-        members = []
+        members, room_bytes = [], MAX_ARTIFACT_BYTES
         for entry in await self.list_entries(path, recursive=True):
             if entry.kind != "other" and permitted(entry.path):
+                if entry.kind == "file" and entry.size_bytes > room_bytes:
+                    raise too_large("an archive", MAX_ARTIFACT_BYTES)
                 contents = await self._read_below(path, entry.path) if entry.kind == "file" else b""
                 if contents is not None:
                     members.append((entry, contents))
+                    room_bytes -= len(contents)
         return await asyncio.to_thread(pack_tree, members)
 
     async def unpack(self, path: str, members: Sequence[tuple[wire.FileEntry, bytes]]) -> None:

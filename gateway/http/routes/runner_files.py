@@ -89,14 +89,18 @@ def _searches(service: Service) -> list[Operation]:
     async def search_runner_files(call: Call) -> Searched:
         asked: SearchFilesQuery = call.query
         permitted = await _may_read(service, call, asked.path)
-        session, found, size_bytes = await service.runners.use(*in_thread(call)), [], 0
+        session, found, size_bytes, skipped = await service.runners.use(*in_thread(call)), [], 0, 0
         async for path, contents in session.read_texts(asked.path, permitted):
-            size_bytes += len(contents)
+            size_bytes += len(contents or b"")
             if size_bytes > _SEARCHED_BYTES_MAX:
                 break
-            found.append((path, contents))
+            if contents is None:
+                skipped += 1
+            else:
+                found.append((path, contents))
         searched = await search_texts(call.principal.tenant, asked.pattern, found, regex=asked.regex)
-        return msgspec.structs.replace(searched, complete=searched.complete and size_bytes <= _SEARCHED_BYTES_MAX)
+        is_whole = searched.complete and not skipped and size_bytes <= _SEARCHED_BYTES_MAX
+        return msgspec.structs.replace(searched, complete=is_whole, skipped=searched.skipped + skipped)
 
     async def watch_runner_files(call: Call) -> Events:
         permitted = await _may_read(service, call, call.query.path)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
+import pytest
+
+from gateway.errors import GatewayError
 from gateway.runners.artifacts import unpack_tree
 from tests.gateway.runners.places import Place, Try, write
 
@@ -43,5 +47,26 @@ def test_a_folder_goes_through_an_archive_with_modes_and_links(trial: Try) -> No
         found = {path async for path, _ in place.session.read_texts("e", lambda name: True)}
         assert found == {"f/x"}
         assert (await place.session.stat("e/f/x")).size_bytes == 4
+
+    trial(check)
+
+
+def test_tm_run_output_files_with_holes_are_counted_before_an_archive_reads_them(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        if place.provider.id != "unix-local":
+            return
+        await place.sh("mkdir d; for i in $(seq 80); do truncate -s 1M d/$i; done")
+        session: Any = place.session
+        read, perform = [], session._perform
+
+        async def perform_counted(verb: str, path: str, *more: Any, **options: Any) -> bytes:
+            read.extend([path] if verb == "read" else [])
+            found: bytes = await perform(verb, path, *more, **options)
+            return found
+
+        session._perform = perform_counted
+        with pytest.raises(GatewayError) as refused:
+            await session.archive("d")
+        assert refused.value.status == 413 and len(read) == 64
 
     trial(check)

@@ -30,6 +30,9 @@ def test_a_path_is_looked_at_and_texts_are_searched(provider: str, tmp_path: Pat
         }  # fmt: skip
         assert (await house.ask("GET", ONE + "/search?pattern=two&path=d&regex=false")).json["matches"][0]["path"] == "f"
         assert (await house.ask("GET", ONE + "/search?pattern=(")).code == "INVALID_PATTERN"
+        await house.ask("PUT", ONE + "/files?path=large", b"apples\n" * 100_000, content_type="application/octet-stream")
+        found = (await house.ask("GET", ONE + "/search?pattern=nothing")).json
+        assert found == {"matches": [], "complete": False, "skipped": 1}
 
     live_in(tmp_path, test)
 
