@@ -95,7 +95,8 @@ class StoredToken(Record, frozen=True, kw_only=True):
 class Session(Record, frozen=True, kw_only=True):
     """A session as it is remembered. `head` is the snapshot its heap is in, if it was frozen; `policy` the digest of the policy
     it was opened with; `parent` the session it was forked from. `facts` are what policies may ask about it (`session.mfa`,
-    `session.tainted` …). `is_used`: a run has ended or waits in it."""
+    `session.tainted` …). `is_used`: a run has ended or waits in it. `thread_id`: the runner's thread that it is bound to, where
+    its shell runs and its files are."""
 
     id: str
     tenant: str
@@ -115,6 +116,7 @@ class Session(Record, frozen=True, kw_only=True):
     last_used_at: int
     snapshot_version: int = SNAPSHOT_VERSION
     is_used: bool = False
+    thread_id: str | None = None
 
     def __post_init__(self) -> None:
         """Records of earlier versions have no `is_used`: those sessions were used if they were used after they were made."""

@@ -53,6 +53,7 @@ from gateway.records import Principal, Session
 from gateway.registry.registries import open_registries
 from gateway.runners.provider_table import RunnerSettings
 from gateway.runners.stored_runners import open_runners
+from gateway.runners.thread_files import ThreadFiles
 from gateway.runs.approvals import Approvals
 from gateway.runs.calls import Calls, HookCalls
 from gateway.runs.cancellation import ActiveRuns
@@ -113,7 +114,7 @@ class Service:
         self._construct_sessions()
         self._construct_runs()
         self.files = Files(store, now)
-        self.workspace = GovernedFiles(self.files, self.sessions)
+        self.workspace = GovernedFiles(self._find_files, self.sessions)
         self.values = Values(store, self.sessions, now)
         self.single_runs = SingleRuns(self.sessions, self.runs, self.workspace, readiness.require)
         self.tenancy = Tenancy(
@@ -161,7 +162,7 @@ class Service:
         self.hook_calls = HookCalls(self.calls, self.audit, self._find_gate, now)
         feeds, run_hooks = Feeds(), RunHooks(self.hooks, sessions)
         self.suspension = Suspension(store, self.approvals, feeds, self.keys, now)
-        programs = Programs(sessions, self.persistence, self.calls, run_hooks)
+        programs = Programs(sessions, self.persistence, self.calls, run_hooks, lambda: self.runners)
         self.completion = Completion(
             store,
             sessions,
@@ -208,6 +209,12 @@ class Service:
 
     def _find_key(self, tenant: str) -> FindKey:
         return self.vault.find_signing_keys(tenant).key
+
+    def _find_files(self, session: Session) -> Files:
+        """The session's own, or those of the thread that it is bound to."""
+        if session.thread_id is None:
+            return self.files
+        return ThreadFiles(self.store, self.clock.now_ms, self.runners, session.thread_id)
 
     def _find_pods(self, tenant: str) -> tuple[str, Path] | None:
         pods = self.configuration.registry_pods
@@ -259,7 +266,7 @@ class Service:
         self, equipment: Equipment | None = None, functions: Sequence[tuple[Capability, Callable[..., Any]]] = ()
     ) -> None:
         """Offer the capabilities, put the default policy in force, recover from a crash, and begin maintenance."""
-        files = SessionFiles(self.files)
+        files = SessionFiles(self._find_files)
         self._servers = await equip(
             self.catalogue,
             equipment or Equipment(),

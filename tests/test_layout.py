@@ -56,8 +56,8 @@ NOT_VERBS = {
         [
             "gateway/runners/artifacts.py:everything", "gateway/runners/bindings.py:_below",
             "gateway/runners/bindings.py:seen_from", "gateway/runners/errors.py:shown",
-            "gateway/runners/command_life.py:taking_turn", "gateway/runners/governed_commands.py:_Turn:_after",
-            "gateway/runners/governed_commands.py:_Turn:before", "gateway/runners/governed_commands.py:bounded",
+            "gateway/runners/command_life.py:taking_turn", "gateway/runs/governed_commands.py:_Turn:_after",
+            "gateway/runs/governed_commands.py:_Turn:before", "gateway/runs/governed_commands.py:bounded",
             "gateway/runners/jail/handle.py:_Pipe:_again", "gateway/runners/pool.py:Pool:living",
             "gateway/runners/preview_tickets.py:Exposures:looking_at", "gateway/runners/runners.py:Runners:_living",
             "gateway/runners/providers/command_lines.py:dropped_bytes", "gateway/runners/runners.py:Runners:claiming",

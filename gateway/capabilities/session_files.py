@@ -2,7 +2,8 @@
 
 Rules: they see what API clients see: the stored files, as the last finished run left them, and what this run wrote through
 `write_text`, which is stored together with the run. So nothing reaches into a running guest's memory behind its back, and a run
-that is replayed finds the world as it was. Every access is decided as `fs.read` or `fs.write` as well.
+that is replayed finds the world as it was. Every access is decided as `fs.read` or `fs.write` as well. Of a session that is bound
+to a runner's thread they are the thread's files, and what is written there is written at once.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 from gateway.capabilities.sources import Caller
 from gateway.errors import GatewayError
 from gateway.files.files import Files, Permitted, normalize
+from gateway.files.governed_files import FindFiles
 from sandbox.capabilities.registry import ToolError
 from sandbox.filesystem.paths import StorePath, workspace_path
 from sandbox.workers.interface import FileChanges, FileEntry
@@ -22,8 +24,11 @@ _ROOT = "/workspace"
 class SessionFiles:
     """Raises `ToolError` for what is not there or not allowed (NOT_FOUND, PERMISSION_DENIED)."""
 
-    def __init__(self, files: Files) -> None:
-        self._files = files
+    def __init__(self, find_files: FindFiles) -> None:
+        self._find_files = find_files
+
+    def _of(self, caller: Caller) -> Files:
+        return self._find_files(caller.context.session)
 
     async def read(self, caller: Caller, path: str, max_bytes: int) -> bytes:
         key = _require(caller, "fs.read", path)
@@ -31,7 +36,7 @@ class SessionFiles:
             for file in changes.written:
                 if file.path == key:
                     return bytes(file.data)
-        found = await self._files.read_bytes(caller.tenant, caller.session_id, key, _make_filter(caller))
+        found = await self._of(caller).read_bytes(caller.tenant, caller.session_id, key, _make_filter(caller))
         if found is None:
             raise ToolError("NOT_FOUND", f"there is no file {path[:200]!r}")
         if len(found[1]) > max_bytes:
@@ -40,10 +45,14 @@ class SessionFiles:
 
     async def write(self, caller: Caller, path: str, data: bytes) -> None:
         key = _require(caller, "fs.write", path, bytes=len(data))
-        stat = await self._files.stat(caller.tenant, caller.session_id, key)
+        files = self._of(caller)
+        stat = await files.stat(caller.tenant, caller.session_id, key)
         if key == "/" or (stat is not None and (stat.is_readonly or stat.is_directory)):
             raise ToolError("PERMISSION_DENIED", f"{path[:200]!r} cannot be written")
-        layers = self._files.put_under(caller.tenant, caller.session_id, caller.context.left)
+        if caller.context.session.thread_id is not None:
+            await files.write_bytes(caller.tenant, caller.session_id, key, data)
+            return
+        layers = files.put_under(caller.tenant, caller.session_id, caller.context.left)
         if (obstacle := await layers.obstacle(key)) is not None:
             raise ToolError("PERMISSION_DENIED", f"{path[:200]!r} cannot be written: {obstacle}")
         mode = None if stat is None else stat.mode
@@ -54,7 +63,7 @@ class SessionFiles:
     async def names(self, caller: Caller, path: str) -> list[str]:
         key = _require(caller, "fs.read", path)
         permitted = _make_filter(caller)
-        listed = await self._files.list(caller.tenant, caller.session_id, key)
+        listed = await self._of(caller).list(caller.tenant, caller.session_id, key)
         found = {file.name for file in listed if permitted(file.path)}
         above = key.rstrip("/") + "/"
         for changes in caller.context.left:

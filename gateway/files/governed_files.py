@@ -8,7 +8,8 @@ not deleted with the directory it lies in.
 The audit names the caller, the path and what was done with it (`read`, `list`, `delete` …).
 
 What changes files waits for the session's run under way, is stored first and then carried over to the live session; if that fails
-the session is dropped from memory and thaws from the store. Reading shows what the last finished run left.
+the session is dropped from memory and thaws from the store. Reading shows what the last finished run left. Files of a session
+that is bound to a runner's thread are the thread's (`FindFiles`), and no live session is told of them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from typing import Any, TypeAlias, TypeVar
 from gateway.errors import Conflict, NotFound, missing
 from gateway.files.files import Files, Permitted, normalize
 from gateway.policies.gate import Gate
-from gateway.records import FileInfo, FileStat, InitialFile, Principal, SessionFile
+from gateway.records import FileInfo, FileStat, InitialFile, Principal, Session, SessionFile
+from gateway.sessions.live import Live
 from gateway.sessions.sessions import Sessions
 from gateway.stores.changes import ABSENT
 from gateway.stores.stored import PAGE_MAX, Page, StoredFile
@@ -31,23 +33,32 @@ from sandbox.workers.interface import FileChanges, FileEntry
 T = TypeVar("T")
 Read: TypeAlias = Callable[[str, str, str, Permitted], Awaitable[T | None]]
 """Of `Files`, by tenant, session and path."""
+FindFiles: TypeAlias = Callable[[Session], Files]
+"""A session's own files, or those of the thread that it is bound to."""
 
 
 class GovernedFiles:
-    def __init__(self, files: Files, sessions: Sessions) -> None:
-        self._files = files
+    def __init__(self, find_files: FindFiles, sessions: Sessions) -> None:
+        self._find_files = find_files
         self._sessions = sessions
 
+    async def _of(self, principal: Principal, session_id: str) -> Files:
+        return self._find_files((await self._sessions.find(principal, session_id)).record)
+
+    async def _tell(self, live: Live, changes: FileChanges) -> None:
+        if live.record.thread_id is None:
+            await self._sessions.apply(live, changes)
+
     async def read(self, principal: Principal, session_id: str, path: str) -> SessionFile:
-        return await self._find(principal, session_id, path, "read", self._files.read)
+        return await self._find(principal, session_id, path, "read", (await self._of(principal, session_id)).read)
 
     async def read_bytes(self, principal: Principal, session_id: str, path: str) -> tuple[StoredFile, bytes]:
-        return await self._find(principal, session_id, path, "read", self._files.read_bytes)
+        return await self._find(principal, session_id, path, "read", (await self._of(principal, session_id)).read_bytes)
 
     async def version(self, principal: Principal, session_id: str, path: str) -> tuple[str | None, str]:
         """For a guarded change: the digest of what is read at a path, None if nothing is; and what the store must find there.
         That is another one for a link, which a write replaces."""
-        lies = await self._files.find_entry(principal.tenant, session_id, path)
+        lies = await (await self._of(principal, session_id)).find_entry(principal.tenant, session_id, path)
         try:
             found, _ = await self.read_bytes(principal, session_id, path)
         except NotFound:
@@ -55,7 +66,7 @@ class GovernedFiles:
         return found.digest, found.digest if lies is None else lies.digest
 
     async def stat(self, principal: Principal, session_id: str, path: str) -> FileStat:
-        return await self._find(principal, session_id, path, "stat", self._files.stat)
+        return await self._find(principal, session_id, path, "stat", (await self._of(principal, session_id)).stat)
 
     async def _find(self, principal: Principal, session_id: str, path: str, operation: str, read: Read[T]) -> T:
         permitted = await self._may_read(principal, session_id, path, operation)
@@ -69,7 +80,9 @@ class GovernedFiles:
     ) -> Page[FileInfo]:
         """A directory's entries that may be read, as far as they are among `limit` entries after the one of the name `after`."""
         permitted = await self._may_read(principal, session_id, path, "list")
-        found = await self._files.list(principal.tenant, session_id, path, after=after, limit=limit + 1)
+        found = await (await self._of(principal, session_id)).list(
+            principal.tenant, session_id, path, after=after, limit=limit + 1
+        )
         shown = found[:limit]
         return Page([file for file in shown if permitted(file.path)], shown[-1].name if len(found) > limit else None)
 
@@ -78,7 +91,9 @@ class GovernedFiles:
     ) -> Searched:
         """A regular expression (RE2) or a substring, and whether everything was looked at."""
         permitted = await self._may_read(principal, session_id, "/", "search")
-        return await self._files.search(principal.tenant, session_id, pattern, path_pattern, regex=regex, permitted=permitted)
+        return await (await self._of(principal, session_id)).search(
+            principal.tenant, session_id, pattern, path_pattern, regex=regex, permitted=permitted
+        )
 
     async def write(
         self, principal: Principal, session_id: str, path: str, content: bytes, expect: str | None = None
@@ -86,25 +101,30 @@ class GovernedFiles:
         """`expect` is the digest that must be there, or ABSENT."""
         await self._may(principal, session_id, "fs.write", path, "write", bytes=len(content))
         async with self._sessions.hold(principal, session_id) as live:
-            found = await self._files.write_bytes(principal.tenant, session_id, path, content, expect=expect)
-            await self._sessions.apply(live, FileChanges(written=[FileEntry(path=found.path, data=content, mode=found.mode)]))
+            files = self._find_files(live.record)
+            found = await files.write_bytes(principal.tenant, session_id, path, content, expect=expect)
+            await self._tell(live, FileChanges(written=[FileEntry(path=found.path, data=content, mode=found.mode)]))
             return found
 
     async def seed(self, principal: Principal, session_id: str, file: InitialFile) -> SessionFile:
         """The only way to make a read-only file; overwrites one too."""
         await self._may(
-            principal, session_id, "fs.write", file.path, "seed", bytes=await self._files.measure(principal.tenant, file)
+            principal,
+            session_id,
+            "fs.write",
+            file.path,
+            "seed",
+            bytes=await (await self._of(principal, session_id)).measure(principal.tenant, file),
         )
-        return await self._change_files(principal, session_id, lambda: self._files.seed(principal.tenant, session_id, file))
+        return await self._change_files(principal, session_id, lambda files: files.seed(principal.tenant, session_id, file))
 
     async def mkdir(self, principal: Principal, session_id: str, path: str) -> FileInfo:
         await self._may(principal, session_id, "fs.write", path, "mkdir", bytes=0)
         async with self._sessions.hold(principal, session_id) as live:
-            found = await self._files.mkdir(principal.tenant, session_id, path)
+            files = self._find_files(live.record)
+            found = await files.mkdir(principal.tenant, session_id, path)
             if found.is_directory and found.path != "/":
-                await self._sessions.apply(
-                    live, FileChanges(written=[FileEntry(path=found.path, kind="directory", mode=found.mode)])
-                )
+                await self._tell(live, FileChanges(written=[FileEntry(path=found.path, kind="directory", mode=found.mode)]))
             return found
 
     async def chmod(self, principal: Principal, session_id: str, path: str, mode: int) -> FileInfo:
@@ -115,7 +135,7 @@ class GovernedFiles:
             return gate.permits("fs.write", {"path": workspace_path(StorePath(key)), "bytes": 0})
 
         return await self._change_files(
-            principal, session_id, lambda: self._files.chmod(principal.tenant, session_id, path, mode, permitted)
+            principal, session_id, lambda files: files.chmod(principal.tenant, session_id, path, mode, permitted)
         )
 
     async def delete(
@@ -124,40 +144,41 @@ class GovernedFiles:
         """`expect` is the digest that must be there."""
         gate = await self._may(principal, session_id, "fs.write", path, "delete", bytes=0)
         async with self._sessions.hold(principal, session_id) as live:
+            files = self._find_files(live.record)
             if recursive:
-                for below in await self._files.list_below(principal.tenant, session_id, path):
+                for below in await files.list_below(principal.tenant, session_id, path):
                     _require_write(gate, "delete", below, 0)
-            done = await self._files.delete(
-                principal.tenant, session_id, path, recursive=recursive, expect=expect, protect_below=True
-            )
+            done = await files.delete(principal.tenant, session_id, path, recursive=recursive, expect=expect, protect_below=True)
             if done:
-                await self._sessions.apply(live, FileChanges(removed=[str(normalize(path))]))
+                await self._tell(live, FileChanges(removed=[str(normalize(path))]))
             return done
 
     async def export(self, principal: Principal, session_id: str, path: str = "/") -> tuple[AsyncIterator[bytes], int]:
         """A directory, as tar; and how many entries are not in it: links that lead out, what the session's user cannot read."""
         permitted = await self._may_read(principal, session_id, path, "export")
-        found = await self._files.stat(principal.tenant, session_id, path, permitted)
+        files = await self._of(principal, session_id)
+        found = await files.stat(principal.tenant, session_id, path, permitted)
         if found is None:
             raise missing("file", path)
         if not found.is_directory:
             raise Conflict("NOT_A_DIRECTORY", f"not a directory: {path[:200]}", "read a file by itself")
-        skipped = await self._files.count_left_out(principal.tenant, session_id, path, permitted)
-        return self._files.export_tar(principal.tenant, session_id, path, permitted), skipped
+        skipped = await files.count_left_out(principal.tenant, session_id, path, permitted)
+        return files.export_tar(principal.tenant, session_id, path, permitted), skipped
 
     async def take_in(self, principal: Principal, session_id: str, archive: bytes, path: str = "/") -> int:
         """Unpack a tar; how many entries it had."""
         gate = await self._may(principal, session_id, "fs.write", path, "unpack", bytes=0)
         require = functools.partial(_require_write, gate, "unpack")
         return await self._change_files(
-            principal, session_id, lambda: self._files.import_tar(principal.tenant, session_id, archive, path, require)
+            principal, session_id, lambda files: files.import_tar(principal.tenant, session_id, archive, path, require)
         )
 
-    async def _change_files(self, principal: Principal, session_id: str, change: Callable[[], Awaitable[T]]) -> T:
+    async def _change_files(self, principal: Principal, session_id: str, change: Callable[[Files], Awaitable[T]]) -> T:
         """A change of many files: afterwards the live session is made like the store."""
         async with self._sessions.hold(principal, session_id) as live:
-            done = await change()
-            await self._sessions.resync(live)
+            done = await change(self._find_files(live.record))
+            if live.record.thread_id is None:
+                await self._sessions.resync(live)
             return done
 
     async def _may_read(self, principal: Principal, session_id: str, path: str, operation: str) -> Permitted:

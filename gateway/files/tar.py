@@ -13,7 +13,7 @@ import tarfile
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -59,6 +59,14 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
 
     def cut(self, archive: bytes) -> bytes:
         return archive[self.start : self.start + self.size] if self.kind == "file" else self.target
+
+
+def describe_entry(entry: Entry) -> dict[str, Any]:
+    """What a runner's session wants to know of a member."""
+    kind = {"symlink": "link"}.get(entry.kind, entry.kind)
+    target = entry.target.decode() if kind == "link" else None
+    path = entry.path.lstrip("/")
+    return {"path": path, "kind": kind, "size_bytes": entry.size, "mode": entry.mode, "modified_ms": 0, "target": target}
 
 
 def pack(member: Member) -> bytes:

@@ -3,9 +3,9 @@
 In reading order: `wire`, `interface` (providers and the life of sessions), `command_life`, `workspace_files` and
 `runner_session` (what all sessions do), `session_state` (what a session persists), `pool` (sessions by thread), `runners`
 (the verbs of the HTTP layer), `provider_table` (which providers there are), `stored_runners` (what the store remembers),
-`governed_commands` (policy and hooks around a command), `command_output`, `bindings` (which directories a session may use),
-`beneath` (paths held by the kernel), `artifacts`, `secret_refs`, `preview_tickets` (ports that may be seen), `port_preview`,
-`errors`, `mounts/`, `providers/`, `jail/`.
+`thread_files` (the files of a session that is bound to a thread), `command_output`, `bindings` (which directories a session may
+use), `beneath` (paths held by the kernel), `artifacts`, `secret_refs`, `preview_tickets` (ports that may be seen),
+`port_preview`, `errors`, `mounts/`, `providers/`, `jail/`.
 
 Imports nothing here: the supervisor of a jail starts from this package, and must start fast.
 """

@@ -17,16 +17,26 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from gateway.errors import Unavailable
 from gateway.events import Feeds
 from gateway.shielding import wait_until_done
 from sandbox.wire import RunStatus
-from sandbox.workers.interface import RunOutcome, Worker, WorkerLost
+from sandbox.workers.interface import RunOutcome, WorkerLost
 
 Program = Callable[[], Coroutine[Any, Any, RunOutcome]]
 """Begins a program in its worker."""
+
+
+class Place(Protocol):
+    """Where a program computes: a worker, or the thread that its session is bound to."""
+
+    async def cancel(self, session_id: str) -> bool:
+        """End the program. False if it has not begun."""
+        ...
+
+
 _PAUSE_S: Final = 0.005
 """Between two questions to a worker that has been given the program and has not begun it."""
 
@@ -132,7 +142,7 @@ class Stop:
     is_audited: bool = False
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     _task: asyncio.Task[object] | None = None
-    _worker: Worker | None = None
+    _worker: Place | None = None
     _is_interrupted: bool = False
     _over: asyncio.Event = field(default_factory=asyncio.Event)
     is_cancelled: bool = False
@@ -157,7 +167,7 @@ class Stop:
                 task.uncancel()
             self._over.set()
 
-    async def compute(self, worker: Worker, program: Program) -> RunOutcome:
+    async def compute(self, worker: Place, program: Program) -> RunOutcome:
         """The program itself, in its worker."""
         if self.is_asked:
             raise Stopped(self.ends_as)

@@ -74,7 +74,9 @@ class Completion:
         try:
             result = abridge(await self._hooks.fire_after(turn, decision, outcome.result))
             record, changes = await self._conclude(turn, result, outcome.changes, worker)
-            session, stored = await self._persistence.describe_run(turn.live, outcome.changes, outcome.frozen)
+            session, stored = await self._persistence.describe_run(
+                turn.live, outcome.changes, outcome.frozen, is_elsewhere=turn.is_elsewhere
+            )
             with step("store.write"):
                 await self._write(turn, record, [*stored, *turn.audit, *changes])
             turn.live.record = session

@@ -6,10 +6,13 @@ how far a program came, its session is dropped.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gateway.ids import is_single
 from gateway.policies.gate import lower_to_decision
+from gateway.runners.runners import Runners
+from gateway.runs.bound_runs import BoundRun, make_command
 from gateway.runs.calls import Calls
 from gateway.runs.cancellation import Program
 from gateway.runs.results import explain_limit, interrupt
@@ -20,7 +23,7 @@ from gateway.sessions.sessions import Sessions
 from gateway.telemetry import step
 from policy import Decision
 from sandbox.sessions.limit_errors import tell_lowered
-from sandbox.wire import RunStatus
+from sandbox.wire import Language, RunRequest, RunStatus
 from sandbox.workers.interface import OnOutput, Opening, RunOutcome, Worker
 
 
@@ -30,6 +33,7 @@ class Programs:
     _persistence: Persistence
     _calls: Calls
     _hooks: RunHooks
+    _runners: Callable[[], Runners]
 
     async def run(self, turn: Turn, decision: Decision, worker: Worker) -> RunOutcome:
         session = turn.live.record
@@ -38,6 +42,8 @@ class Programs:
         if not session.is_used or body.limits is not None or body.timeout_ms is not None:
             turn.warnings += tell_lowered(body.limits, body.timeout_ms, session.limits, most)
         request = make_request(session, turn.body, most, turn.find_startable(decision))
+        if session.thread_id is not None and turn.language is Language.SHELL and not body.validate_only:
+            return await self._run_there(turn, decision, request, session.thread_id)
         base = await self._persistence.find_base(turn.live) if session.durable else None
         on_output = await self._choose_output(turn, decision)
         with step("sandbox.run", language=turn.language.value):
@@ -54,6 +60,16 @@ class Programs:
                     base=base,
                 ),
             )
+
+    async def _run_there(self, turn: Turn, decision: Decision, request: RunRequest, thread_id: str) -> RunOutcome:
+        """In the thread that the session is bound to. Its interpreters are as before."""
+        turn.is_elsewhere = True
+        bound = BoundRun(self._runners(), turn.record.tenant, thread_id)
+        command = make_command(turn.record.id, request, turn.body, decision)
+        on_output = await self._choose_output(turn, decision)
+        with step("runner.run"):
+            outcome = await turn.stop.compute(bound, lambda: bound.run(command, on_output))
+        return interrupt(outcome) if turn.stop.ends_as is RunStatus.INTERRUPTED else outcome
 
     async def resume(self, turn: Turn, decision: Decision, recording: bytes) -> tuple[RunOutcome, Worker]:
         """Replay the recording up to the call that waited, and continue from there."""

@@ -49,7 +49,7 @@ class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 @dataclass(eq=False, slots=True)
 class Turn(CallContext):
     """One run on its way, and what its calls are made in. `body` is what is run: a hook may have rewritten it. `is_resumed`: the
-    run has waited for an approval, and continues."""
+    run has waited for an approval, and continues. `is_elsewhere`: its program runs in the thread that the session is bound to."""
 
     live: Live
     record: Run
@@ -58,6 +58,7 @@ class Turn(CallContext):
     stop: Stop
     is_resumed: bool = False
     is_stored: bool = False
+    is_elsewhere: bool = False
     decision: Decision | None = None
 
     def mark_stored(self) -> None:

@@ -73,9 +73,15 @@ class Persistence:
         found = await self._store.snapshot(live.record.tenant, head)
         return head if found is not None and found.depth + 1 < CHAIN_MAX else None
 
-    async def describe_run(self, live: Live, changes: FileChanges, frozen: Frozen | None) -> tuple[Session, list[Change]]:
-        """The session's record after a run, and the changes that store it with the run's files and heap."""
+    async def describe_run(
+        self, live: Live, changes: FileChanges, frozen: Frozen | None, *, is_elsewhere: bool = False
+    ) -> tuple[Session, list[Change]]:
+        """The session's record after a run, and the changes that store it with the run's files and heap. A run that
+        `is_elsewhere` left the heap as it was."""
         before, now = live.record, self._clock_ms()
+        if is_elsewhere:
+            record = msgspec.structs.replace(before, waiting_run=None, last_used_at=now, is_used=True)
+            return record, [PutSession(session=record)]
         record = msgspec.structs.replace(
             before, head=frozen.id if frozen else None, waiting_run=None, last_used_at=now, is_used=True
         )

@@ -19,10 +19,11 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Annotated, Any, Final, Protocol
 from weakref import WeakValueDictionary
 
 import msgspec
+from msgspec import Meta
 
 from gateway.errors import BadRequest, Forbidden, GatewayError, NotFound, TooMany, Unavailable
 from gateway.ids import uuid7
@@ -49,11 +50,15 @@ SINGLES_LOOKED_AT_MAX: Final = 100
 
 GATES_MAX: Final = 16
 """Callers of one session whose gates are kept."""
+BOUND_LIMITS: Final = msgspec.structs.replace(DEFAULT_LIMITS, wall_ms=60_000)
+"""Of a session that is bound to a thread: real programs take as long as runner commands may."""
 CONTINUES: Final = "the session continues from its last acknowledged run"
 RESTARTS: Final = "its files are as its last acknowledged run left them, its variables are gone; durable sessions keep them"
 
 
 class CreateSession(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`thread_id` binds it to a runner's thread (docs/which.md)."""
+
     id: str | None = None
     title: str = ""
     language: Language = Language.PYTHON
@@ -61,6 +66,7 @@ class CreateSession(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     template: str | None = None
     durable: bool = False
     facts: dict[str, Any] = {}
+    thread_id: Annotated[str, Meta(min_length=1, max_length=120)] | None = None
 
 
 class SessionObserver(Protocol):
@@ -137,7 +143,7 @@ class Sessions:
             tenant=tenant.id,
             title=asked.title[:200],
             language=asked.language,
-            limits=check_limits(asked.limits or DEFAULT_LIMITS),
+            limits=check_limits(asked.limits or (DEFAULT_LIMITS if asked.thread_id is None else BOUND_LIMITS)),
             template=asked.template,
             durable=asked.durable or self._durable,
             policy=(await self._policies.find_active(tenant.id)).digest,
@@ -147,6 +153,7 @@ class Sessions:
             created_at=now,
             updated_at=now,
             last_used_at=now,
+            thread_id=asked.thread_id,
         )
         gate = await self._policies.gate(tenant, record, principal)
         decision = gate.require("session.create", {"language": language_name(record.language)})

@@ -174,6 +174,9 @@ class Snapshots:
         if not 1 <= len(names) <= FORKS_MAX or len(set(names)) != len(names):
             raise BadRequest("INVALID_ARGUMENT", f"ask for 1 to {FORKS_MAX} forks, each with an id of its own")
         async with self._sessions.open(principal, session_id) as (live, worker):
+            if live.record.thread_id is not None:
+                hint = "fork the thread, and make a session that is bound to the fork"
+                raise Conflict("SESSION_BOUND", "forks of this session would share the files of its thread", hint)
             gate = await self._sessions.find_gate(live, principal)
             decision = gate.require("session.fork", {"count": len(names)})
             parent, active = await self._sessions.put_under_active(live.record, principal)

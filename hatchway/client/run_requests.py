@@ -21,7 +21,7 @@ from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, SessionLi
 
 
 class SessionOptions(TypedDict, total=False):
-    """Of a new session."""
+    """Of a new session. With `thread_id` it is bound to that thread of a runner: its shell and its files are there."""
 
     id: str | None
     title: str | None
@@ -30,6 +30,7 @@ class SessionOptions(TypedDict, total=False):
     template: str | None
     durable: bool
     facts: Mapping[str, Any] | None
+    thread_id: str | None
 
 
 def run_request(
@@ -64,7 +65,7 @@ def session_request(**options: Unpack[SessionOptions]) -> Ask:
     if unknown:
         raise TypeError(f"a session has no argument {min(unknown)!r}")
     told: dict[str, Any] = {**options, "durable": check_kind("durable", options.get("durable", False), bool)}
-    for name in ("title", "template"):
+    for name in ("title", "template", "thread_id"):
         check_kind(name, options.get(name), str, type(None))
     if options.get("id") is not None:
         check_session_id(options["id"])

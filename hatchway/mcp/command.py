@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from hatchway.arguments import RunOptions
     from hatchway.client.async_client import AsyncClient
+    from hatchway.client.async_runner import RunnerOptions
     from hatchway.client.operations import Field
     from hatchway.client.requests import RunInfo
 
@@ -49,6 +50,9 @@ def add_command(commands: Any) -> None:
     tls.add_options(mcp, None)
     http = "serve streamable HTTP on this port of localhost instead of stdio; 0 takes a free one"
     mcp.add_argument("--http", type=int, metavar="PORT", help=http)
+    thread = "bind the connection to this thread of a runner: shell and file tools work there, without a session_id"
+    mcp.add_argument("--thread", metavar="NAME", help=thread)
+    mcp.add_argument("--destination", metavar="ID", help="where the thread is, if it is not bound yet (default wasm)")
     mcp.add_argument("--verbose", action="store_true", help="write a line to standard error for every request")
 
 
@@ -56,7 +60,8 @@ def run(options: argparse.Namespace) -> int:
     from hatchway.client.async_client import AsyncClient
 
     client = AsyncClient(options.url, options.token, tenant=options.tenant, verify=options.ca, cert=options.cert)
-    server = build(client, verbose=options.verbose)
+    bound = None if options.thread is None else Bound(client, options.thread, options.destination)
+    server = build(client, bound, verbose=options.verbose)
     if options.http is None:
         server.run("stdio")
     else:
@@ -66,7 +71,47 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def build(client: AsyncClient, *, verbose: bool = False) -> MCPServer[Any]:
+class Bound:
+    """A connection that is bound to a thread: its sessions are, too, and one of them is there for tools that name none."""
+
+    def __init__(self, client: AsyncClient, thread_id: str, destination: str | None = None) -> None:
+        self._client, self.thread_id, self._destination = client, thread_id, destination
+        self._opening = asyncio.Lock()
+        self._session_id = ""
+
+    async def find_session(self) -> str:
+        async with self._opening:
+            if not self._session_id:
+                options: RunnerOptions = {} if self._destination is None else {"destination": self._destination}
+                await self._client.runner(self.thread_id, **options).bind()
+                made = await self._client.do("create_session", language="shell", thread_id=self.thread_id)
+                self._session_id = made["id"]
+            return self._session_id
+
+    def fill_in(self, function: Tool) -> Tool:
+        """The tool, with the connection's session where none is named. New sessions are bound to the thread."""
+        name, signature = function.__name__, inspect.signature(function, eval_str=True)
+        if name not in ("run_code", "read_file", "write_file", "list_files", "create_session"):
+            return function
+
+        @functools.wraps(function)
+        async def call(**given: Any) -> Any:
+            chosen = await self.find_session() if given.get("session_id") is None or name == "create_session" else ""
+            if name == "create_session":
+                return await function(**given, thread_id=self.thread_id)
+            return await function(**{**given, "session_id": given.get("session_id") or chosen})
+
+        own = [
+            one.replace(default=None, annotation=str | None, kind=inspect.Parameter.KEYWORD_ONLY)
+            if one.name == "session_id"
+            else one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for one in signature.parameters.values()
+        ]
+        call.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+        return call
+
+
+def build(client: AsyncClient, bound: Bound | None = None, *, verbose: bool = False) -> MCPServer[Any]:
     """The server, with the gateway's verbs as tools."""
     from mcp.server import MCPServer
 
@@ -75,6 +120,8 @@ def build(client: AsyncClient, *, verbose: bool = False) -> MCPServer[Any]:
 
     own = _Tools(client)
     tools: list[Tool] = [own.run_code, own.get_run, own.read_file, *(_derive(client, row) for row in _ROWS)]
+    if bound is not None:
+        tools = [bound.fill_in(function) for function in tools]
     return MCPServer(
         "hatchway",
         instructions=_INSTRUCTIONS,
@@ -204,7 +251,7 @@ def _derive(client: AsyncClient, row: _Row) -> Tool:
     fields = {field.name: field for field in operation.fields}
 
     async def call(**given: Any) -> Any:
-        sent = {takes[name]: value for name, value in given.items() if value is not None}
+        sent = {takes.get(name, name): value for name, value in given.items() if value is not None}
         if "file" in sent:
             sent["file"] = sent["file"].encode()
         if "path" in sent:

@@ -1,6 +1,6 @@
 """Commands of a runner's session: run one and wait, start one and come back, watch it live, talk to its terminal.
 
-Rules: a command passes `gateway.runners.governed_commands` before it is begun. A caller that waits for one, or watches what it
+Rules: a command passes `gateway.runs.governed_commands` before it is begun. A caller that waits for one, or watches what it
 has begun, and leaves, cancels it, unless the session is detached; a command that was started (`mode=async`) goes on.
 """
 
@@ -18,7 +18,7 @@ from gateway.http.api.sse import resume_after
 from gateway.http.routes.runners import BUSY, TAG, THREAD
 from gateway.runners import wire
 from gateway.runners.command_life import Tracked
-from gateway.runners.governed_commands import Governor
+from gateway.runs.governed_commands import Governor
 from gateway.service import Service
 
 SignalName = Literal["HUP", "INT", "QUIT", "KILL", "USR1", "USR2", "TERM", "CONT", "STOP", "TSTP", "WINCH"]

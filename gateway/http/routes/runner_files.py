@@ -1,6 +1,6 @@
 """Files of a runner's session: read, written, listed, searched, watched, moved, packed and unpacked, exported.
 
-Rules: the tenant's policy is asked first (`gateway.runners.governed_commands`): `fs.read` and `fs.write` with the path as
+Rules: the tenant's policy is asked first (`gateway.runs.governed_commands`): `fs.read` and `fs.write` with the path as
 programs see it. THREAT[TM-STORE-BESIDE]: a folder is asked about file by file: what may not be read is neither listed nor
 exported, and nothing is changed that reaches what may not be changed.
 """
@@ -26,7 +26,7 @@ from gateway.runners import wire
 from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Permitted
 from gateway.runners.beneath import NAMES
 from gateway.runners.errors import too_large
-from gateway.runners.governed_commands import Governor
+from gateway.runs.governed_commands import Governor
 from gateway.service import Service
 from gateway.stores.text_search import Searched, search_texts
 
@@ -122,7 +122,7 @@ def _searches(service: Service) -> list[Operation]:
         path, thread_id = call.query.path, call.path["thread_id"]
         listed = await tar.read(call.principal.tenant, call.body, members_max=NAMES, bytes_max=MAX_ARTIFACT_BYTES)
         gate, seen = await Governor(service).require_path(call.principal, thread_id, "fs.write", path, bytes=0)
-        members = [(_describe(entry), entry.cut(call.body)) for entry in listed]
+        members = [(wire.FileEntry(**tar.describe_entry(entry)), entry.cut(call.body)) for entry in listed]
         for entry, contents in members:
             gate.require("fs.write", {"path": posixpath.normpath(f"{seen}/{entry.path}"), "bytes": len(contents)})
         await (await service.runners.use(*in_thread(call))).unpack(path, members)
@@ -140,14 +140,6 @@ def _searches(service: Service) -> list[Operation]:
         row("POST", THREAD + "/archive", "Unpack a tar into a folder", import_runner_files, query=FolderQuery, body=bytes,
             body_types=(TAR, "application/octet-stream"), upload=True, answer=Unpacked, finishes=True, statuses=BUSY),
     ]  # fmt: skip
-
-
-def _describe(entry: tar.Entry) -> wire.FileEntry:
-    kind = {"symlink": "link"}.get(entry.kind, entry.kind)
-    return wire.FileEntry(
-        path=entry.path.lstrip("/"), kind=kind, size_bytes=entry.size, mode=entry.mode, modified_ms=0,
-        target=entry.target.decode() if kind == "link" else None,
-    )  # fmt: skip
 
 
 def _files(service: Service) -> list[Operation]:

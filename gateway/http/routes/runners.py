@@ -1,6 +1,6 @@
 """Runners: places where commands run, threads bound to them, the life of their sessions, and the ports of what runs there.
 
-Rules: before anything is done `gateway.runners.governed_commands` asks the tenant's policy. What listens at a port is shown by
+Rules: before anything is done `gateway.runs.governed_commands` asks the tenant's policy. What listens at a port is shown by
 `gateway.http.pages.previews`.
 """
 
@@ -17,9 +17,9 @@ from gateway.http.api.operation import Call, Handler, Operation, in_thread
 from gateway.http.pages.previews import address_ports, issue_ticket
 from gateway.runners import wire
 from gateway.runners.errors import unsupported
-from gateway.runners.governed_commands import Governor
 from gateway.runners.preview_tickets import Ticket
 from gateway.runners.runners import Listing, SessionInfo, parse_port
+from gateway.runs.governed_commands import Governor
 from gateway.service import Service
 
 TAG: Final = "runners"

@@ -44,6 +44,8 @@ def operations(service: Service) -> list[Operation]:
     async def create_session(call: Call) -> Session:
         asked: CreateSession = call.body or CreateSession()
         check_line("title", asked.title)
+        if asked.thread_id is not None:
+            await service.runners.session(call.principal.tenant, asked.thread_id)  # it must be there
         return await service.sessions.create(call.principal, asked)
 
     async def update_session(call: Call) -> Session:

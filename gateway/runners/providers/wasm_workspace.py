@@ -103,6 +103,7 @@ class Workspace:
             if verb == "write":
                 self.write(path, contents, mode=options.get("mode"))
             elif verb == "link":
+                self.vfs.mkdir(full.rpartition("/")[0], parents=True, exist_ok=True)
                 self.vfs.symlink(contents.decode("utf-8", "surrogateescape"), full)
             elif verb == "mkdir":
                 self.vfs.mkdir(full, parents=True, exist_ok=True)

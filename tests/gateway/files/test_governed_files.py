@@ -45,7 +45,8 @@ async def shell(house: House, session: str, code: str) -> str:
 
 async def opened(house: House) -> tuple[GovernedFiles, str]:
     session = await house.sessions.create(ANN, CreateSession())
-    return GovernedFiles(Files(house.store, now_ms), house.sessions), session.id
+    own = Files(house.store, now_ms)
+    return GovernedFiles(lambda _: own, house.sessions), session.id
 
 
 def test_a_file_written_over_the_api_is_there_for_the_next_run_and_back() -> None:
@@ -336,7 +337,8 @@ def test_files_that_a_tool_wrote_are_stored_with_the_run_and_not_without_it() ->
         functions = {"save": ({"path": text, "text": text}, save)}
         rules = RULES + "allow save"
         async with housed(rules, TESTS + ' save { path "x", text "y" } => allow', functions=functions) as house:
-            tool_files = SessionFiles(Files(house.store, now_ms))
+            own = Files(house.store, now_ms)
+            tool_files = SessionFiles(lambda _: own)
             held = house.catalogue.find("acme", "save")
 
             async def write(caller: Any, args: list[Any], kwargs: dict[str, Any]) -> str:

@@ -177,3 +177,21 @@ def test_the_server_is_silent_unless_it_is_asked_to_talk(gateway: Gateway, tmp_p
     assert serve(gateway, tmp_path / "quiet", play) == ""
     loud = serve(gateway, tmp_path / "loud", play, "--verbose")
     assert "HTTP Request" in loud and "Traceback" not in loud
+
+
+def test_a_connection_that_is_bound_to_a_thread_runs_its_shell_and_its_file_tools_there(gateway: Gateway, tmp_path: Path) -> None:
+    async def play(agent: Agent) -> None:
+        done = await agent.call("run_code", code="echo of the agent > a.txt; pwd")
+        assert done["stdout"] == "/workspace\n"
+        assert (await agent.call("read_file", path="a.txt"))["text"] == "of the agent\n"
+        assert (await agent.call("write_file", path="b.txt", text="b"))["path"] == "/b.txt"
+        made = await agent.call("create_session", language="shell")
+        assert (await agent.call("run_code", session_id=made["session_id"], code="cat b.txt"))["stdout"] == "b"
+        assert "INVALID_ARGUMENT" in await agent.refused("run_code", code="x", thread_id="t2")
+
+    serve(gateway, tmp_path / "log", play, "--thread", "agents-thread")
+    with Client(gateway.url, gateway.token) as client:
+        assert client.runner("agents-thread").run("ls").stdout == "a.txt\nb.txt\n"
+        with client.sandbox(language="shell", thread_id="agents-thread") as box:
+            assert box.run("cat a.txt").stdout == "of the agent\n"
+        client.runner("agents-thread").delete()
