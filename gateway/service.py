@@ -59,6 +59,7 @@ from gateway.runs.calls import Calls, HookCalls
 from gateway.runs.cancellation import ActiveRuns
 from gateway.runs.completion import Completion
 from gateway.runs.execution import Programs
+from gateway.runs.governed_commands import Governor
 from gateway.runs.resumption import Resumption
 from gateway.runs.run_hooks import RunHooks
 from gateway.runs.runs import Runs
@@ -279,6 +280,7 @@ class Service:
         )
         await self.default.find(self._servers)
         await self.runners.recover()
+        await Governor(self).resume()
         await self.maintenance.start()
 
     def servers(self) -> dict[str, ServerState]:

@@ -23,7 +23,7 @@ from gateway.errors import GatewayError
 from gateway.events import Event, Feed
 from gateway.runners import wire
 from gateway.runners.command_output import STDERR, STDOUT, Output
-from gateway.runners.errors import busy, in_use, invalid, path_required, too_large, unknown, unsupported
+from gateway.runners.errors import busy, in_use, invalid, left, path_required, too_large, unknown, unsupported
 
 GRACE_MS = 2_000
 TERM = "xterm-256color"
@@ -31,6 +31,8 @@ TERM = "xterm-256color"
 MAX_PATH_BYTES = 4096
 MAX_NAME = 120
 _LOST_AFTER_MS = 15_000
+_LEAST_PATIENCE_MS = 1_000
+"""For what became of a kept command whose time is over."""
 MAX_COMMANDS = 64
 _MAX_FINISHED = 64
 _MAX_FINISHED_BYTES = 16 << 20
@@ -52,6 +54,9 @@ class Control:
 
     event: asyncio.Event = field(default_factory=asyncio.Event)
     reason: str = ""
+    """cancelled, timeout, lost; left: the gateway stops, and the next one comes back to the command."""
+    is_resumed: bool = False
+    """An earlier gateway began it, and it was kept."""
     handle: Handle | None = None
     _attached: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -96,6 +101,8 @@ async def taking_turn(lock: asyncio.Lock, control: Control) -> AsyncIterator[boo
 
 Finish = Callable[[wire.CommandResult], Awaitable[wire.CommandResult]]
 """What is done with a result before a caller sees it."""
+After = Callable[[], Awaitable[None]]
+"""What is done when it has ended, however that was."""
 
 
 @dataclass(slots=True, eq=False)
@@ -192,13 +199,24 @@ class CommandLife(abc.ABC):
     async def _settle(self) -> list[str]:
         """Persist what a command or a file operation has changed, before its caller is told; what could not be."""
 
-    def start(self, command: wire.Command, *, finish: Finish | None = None, streams: bool = True) -> Tracked:
-        """Begin a command, which runs on by itself. Without `streams` no output is shown before `finish` has seen the result."""
-        self._check(command)
+    def start(
+        self,
+        command: wire.Command,
+        *,
+        finish: Finish | None = None,
+        after: After | None = None,
+        streams: bool = True,
+        resumed_ms: int | None = None,
+    ) -> Tracked:
+        """Begin a command, which runs on by itself. Without `streams` no output is shown before `finish` has seen the result.
+        `resumed_ms`: an earlier gateway began it then, and it was kept."""
+        if resumed_ms is None:
+            self._check(command)
         cap = _cap(command.max_output_bytes, wire.MAX_OUTPUT_BYTES, wire.MAX_OUTPUT_BYTES)
         feed = Feed(command.command_id)
-        tracked = Tracked(self, command, Control(), Output(cap, feed.write if streams else None), feed, now_ms())
-        tracked.task = asyncio.create_task(self._supervise(tracked, finish))
+        control, output = Control(is_resumed=resumed_ms is not None), Output(cap, feed.write if streams else None)
+        tracked = Tracked(self, command, control, output, feed, now_ms() if resumed_ms is None else resumed_ms)
+        tracked.task = asyncio.create_task(self._supervise(tracked, finish, after))
         self._finished.pop(command.command_id, None)
         self._running[command.command_id] = tracked
         tracked.task.add_done_callback(lambda _: self._conclude(tracked))
@@ -226,18 +244,23 @@ class CommandLife(abc.ABC):
         await asyncio.wait([running.task])
         return True
 
-    async def _supervise(self, tracked: Tracked, finish: Finish | None) -> wire.CommandResult:
+    async def _supervise(self, tracked: Tracked, finish: Finish | None, after: After | None) -> wire.CommandResult:
         command, output, control = tracked.command, tracked.output, tracked.control
-        timeout_ms = _cap(command.timeout_ms, wire.DEFAULT_TIMEOUT_MS, wire.MAX_TIMEOUT_MS)
+        until_ms = tracked.started_ms + _cap(command.timeout_ms, wire.DEFAULT_TIMEOUT_MS, wire.MAX_TIMEOUT_MS)
         work = asyncio.create_task(self._execute(command, output, control))
         try:
-            await control.wait_or(work, seconds=timeout_ms / 1000)
+            least_ms = _LEAST_PATIENCE_MS if control.is_resumed else 0
+            await control.wait_or(work, seconds=max(least_ms, until_ms - now_ms()) / 1000)
             if not work.done():
                 control.ask("timeout")
                 await asyncio.wait([work], timeout=_LOST_AFTER_MS / 1000)
             if not work.done():
                 control.reason = "lost"
             exit_code = work.result() if work.done() else None
+            if control.reason == "left":
+                raise left(command.command_id, command.on_restart)
+            if exit_code is None and now_ms() >= until_ms and control.is_resumed:
+                control.ask("timeout")  # it was ended while no gateway was there
             result = wire.CommandResult(
                 command_id=command.command_id,
                 exit_code=None if control.reason else exit_code,
@@ -250,6 +273,8 @@ class CommandLife(abc.ABC):
             return result if finish is None else await finish(result)
         finally:
             work.cancel()
+            if after is not None and control.reason != "left":
+                await after()
 
     def _conclude(self, tracked: Tracked) -> None:
         """It has ended: its watchers are told, and the oldest of those that ended are forgotten."""
@@ -280,6 +305,8 @@ class CommandLife(abc.ABC):
             raise busy(f"a session runs at most {MAX_COMMANDS} commands at a time")
         if command.terminal is not None and command.stdin:
             raise invalid("a command with a terminal has no stdin", "write to it while it runs")
+        if command.terminal is not None and command.on_restart != "end":
+            raise invalid("a command with a terminal ends with the gateway", "leave on_restart out")
         for name, _ in command.env:
             if not name or "=" in name:
                 raise invalid("an env name must not be empty or contain '='")

@@ -17,7 +17,7 @@ class Output:
         self.kept = (bytearray(), bytearray())
         self.dropped_bytes = 0
         self._dropped_bytes = [0, 0]
-        self._left = limit_bytes
+        self.limit_bytes = self._left = limit_bytes
         self._on_output = on_output
 
     @property

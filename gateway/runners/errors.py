@@ -82,6 +82,11 @@ def in_use(command_id: str) -> Conflict:
     return Conflict("RUNNER_BUSY", f"command {shown(command_id)} is under way already", hint)
 
 
+def left(command_id: str, on_restart: str) -> Unavailable:
+    fate = "goes on without it" if on_restart == "keep" else "is begun again by the next one"
+    return unavailable(f"the gateway stops, and command {shown(command_id)} {fate}", "ask again when the gateway is back")
+
+
 def paused(session_id: str) -> Conflict:
     return Conflict("RUNNER_PAUSED", f"runner session {shown(session_id)} is paused", "resume it first")
 

@@ -176,9 +176,9 @@ class Provider(abc.ABC, Generic[S]):
     async def sweep(self, destinations: Iterable[wire.Destination], known: Collection[str]) -> None:
         """Remove what an earlier life left at the place of sessions that are not `known`."""
 
-    async def close(self) -> None:
+    async def close(self, *, leaving: bool = False) -> None:
         for session in list(self.sessions.values()):
-            await session.close()
+            await session.close(leaving=leaving)
 
 
 def draw_id(provider_id: str) -> str:

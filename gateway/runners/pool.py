@@ -272,11 +272,11 @@ class Pool:
             raise
         return session
 
-    async def stop(self, tenant: str, thread_id: str) -> None:
+    async def stop(self, tenant: str, thread_id: str, *, leaving: bool = False) -> None:
         """End what runs of a thread's session and free what it uses here. The next use finds it again."""
         session = self._sessions.pop((tenant, thread_id), None)
         if session is not None:
-            await session.close()
+            await session.close(leaving=leaving)
 
     async def remember(self, tenant: str, thread_id: str) -> SessionState:
         """Persist what is known of the living session now."""
@@ -345,12 +345,12 @@ class Pool:
         return self._locks.setdefault((tenant, thread_id), asyncio.Lock())
 
     async def close(self) -> None:
-        """The gateway stops. Its commands end; sessions are found again at the next start."""
+        """The gateway stops. Its commands end, but for those that are kept; sessions are found again at the next start."""
         for tenant, thread_id in list(self._sessions):
-            await _quietly(self.stop(tenant, thread_id), tenant)
+            await _quietly(self.stop(tenant, thread_id, leaving=True), tenant)
         for tenant, made in self._providers.items():
             for provider in made.values():
-                await _quietly(provider.close(), tenant)
+                await _quietly(provider.close(leaving=True), tenant)
 
 
 async def _quietly(ending: Awaitable[None], tenant: str) -> None:

@@ -37,7 +37,7 @@ class RunnerSession(WorkspaceFiles):
     def __init__(self, provider: Provider[Any], destination: wire.Destination, session_id: str) -> None:
         super().__init__()
         self.provider, self.destination, self.id = provider, destination, session_id
-        self.is_paused = self.is_closed = False
+        self.is_paused = self.is_closed = self._is_left = False
         self.thread_id = ""
         self.ports = Exposures()
         self._snapshots: list[wire.SnapshotRef] = []
@@ -96,6 +96,9 @@ class RunnerSession(WorkspaceFiles):
         super()._check(command)
         if command.terminal is not None and not self.provider.capabilities.terminals:
             raise unsupported(f"a terminal is not supported by provider {self.provider.id}")
+        if command.on_restart == "keep" and not self.provider.capabilities.keeps_commands:
+            hint = "on_restart may be restart: it is begun again"
+            raise unsupported(f"commands that outlive the gateway are not supported by provider {self.provider.id}", hint)
 
     async def pause(self) -> None:
         self._check_open()
@@ -132,16 +135,18 @@ class RunnerSession(WorkspaceFiles):
         self.is_detached = False
         return self.state
 
-    async def close(self) -> None:
-        """Stop: end every command. What was acknowledged stays, for `resume`. Idempotent."""
+    async def close(self, *, leaving: bool = False) -> None:
+        """Stop: end every command. What was acknowledged stays, for `resume`. Idempotent. `leaving`: the gateway stops; what the
+        next one comes back to is not cancelled."""
         if self.is_closed:
             return
         self.is_closed = True
         self.provider.sessions.pop(self.id, None)
         running = list(self._running.values())
         for command in running:
-            command.control.ask("cancelled")
-        if self.is_paused:
+            command.control.ask("left" if leaving and command.command.on_restart != "end" else "cancelled")
+        self._is_left = leaving and any(command.command.on_restart == "keep" for command in running)
+        if self.is_paused and not self._is_left:
             await self._resume()
         if running:
             await asyncio.wait([command.task for command in running])

@@ -15,7 +15,7 @@ import msgspec
 
 from gateway.errors import NotFound
 from gateway.runners import wire
-from gateway.runners.command_life import Finish, Tracked
+from gateway.runners.command_life import After, Finish, Tracked
 from gateway.runners.errors import busy, in_use, invalid, shown, stale, unsupported
 from gateway.runners.pool import Lease, Pool
 from gateway.runners.runner_session import RunnerSession
@@ -184,9 +184,16 @@ class Runners:
             self._claimed.discard(key)
 
     async def start(
-        self, tenant: str, thread_id: str, command: wire.Command, finish: Finish | None = None, *, streams: bool = True
+        self,
+        tenant: str,
+        thread_id: str,
+        command: wire.Command,
+        finish: Finish | None = None,
+        *,
+        after: After | None = None,
+        streams: bool = True,
     ) -> Tracked:
-        return (await self.use(tenant, thread_id)).start(command, finish=finish, streams=streams)
+        return (await self.use(tenant, thread_id)).start(command, finish=finish, after=after, streams=streams)
 
     async def run(self, tenant: str, thread_id: str, command: wire.Command) -> wire.CommandResult:
         return await (await self.use(tenant, thread_id)).run(command)

@@ -3,6 +3,7 @@
     runner.destination   box            a destination, by its id
     runner.lease         thread-1       a thread's binding and the state of its session
     runner.state/{id}    {digest}.000   what a session persists of itself (`gateway.runners.session_state`)
+    runner.command       {digest}       a command that the next gateway comes back to, sealed: its env may be a secret
     runner.blob          {sha-256}      an artifact or a snapshot of the sandbox: how long it is, and in how many pieces
     runner.piece         {sha-256}.0    one MiB of it, as base64
 
@@ -27,7 +28,7 @@ import msgspec
 
 from gateway.egress import Egress
 from gateway.errors import GatewayError, TooLarge
-from gateway.records import RegistryEntry
+from gateway.records import Principal, RegistryEntry
 from gateway.runners.errors import removed, unknown
 from gateway.runners.interface import Provider, Supplies
 from gateway.runners.pool import BUILT_IN, MAX_DESTINATIONS, Lease, Pool
@@ -35,15 +36,16 @@ from gateway.runners.provider_table import VOLUMES, RunnerSettings, make_provide
 from gateway.runners.runner_session import RunnerSession
 from gateway.runners.runners import Listing, Runners, SessionInfo
 from gateway.runners.session_state import StoredStates
-from gateway.runners.wire import Destination, ThreadOptions
+from gateway.runners.wire import Command, Destination, ThreadOptions
 from gateway.stores.changes import Change, DeleteEntry, PutEntry
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
 from gateway.tenants.vault import Vault
-from sandbox.encoding.sealing import Keys
+from sandbox.encoding.sealing import Keys, open_seal, seal
 
 LEASE: Final = "runner.lease"
 DESTINATION: Final = "runner.destination"
+COMMAND: Final = "runner.command"
 BLOB: Final = "runner.blob"
 PIECE: Final = "runner.piece"
 LIMIT_BYTES: Final = 256 << 20
@@ -71,11 +73,49 @@ class StoredLeases:
         return {entry.id: msgspec.convert(entry.body, Lease) async for entry in stored}
 
 
-class StoredRunners(Runners):
-    """The verbs of runners, with destinations that last."""
+class LastingCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that does not end with the gateway: as it was asked for, by whom, and as hooks and policy left it."""
 
-    def __init__(self, pool: Pool, store: Store, clock_ms: Callable[[], int], folder: Path | None = None) -> None:
+    thread_id: str
+    session_id: str
+    principal: Principal
+    asked: Command
+    command: Command
+    started_ms: int
+
+
+class LastingCommands:
+    """Those of all tenants, in the store. THREAT[TM-RUN-LEAK]: sealed for their tenant."""
+
+    def __init__(self, store: Store, keys: Keys, clock_ms: Callable[[], int]) -> None:
+        self._store, self._keys, self._clock_ms = store, keys, clock_ms
+
+    async def put(self, lasting: LastingCommand) -> None:
+        tenant = lasting.principal.tenant
+        sealed = seal(msgspec.json.encode(lasting), self._keys, tenant=tenant, purpose=COMMAND)
+        body = {"sealed": base64.b64encode(sealed).decode()}
+        await self._store.write(tenant, [_put(tenant, COMMAND, _command_name(lasting), body, self._clock_ms())])
+
+    async def delete(self, lasting: LastingCommand) -> None:
+        await self._store.write(lasting.principal.tenant, [DeleteEntry(kind=COMMAND, id=_command_name(lasting))])
+
+    async def list(self) -> AsyncIterator[LastingCommand]:
+        async for tenant in walk(self._store.tenants):
+            async for entry in walk(self._store.entries, tenant.id, COMMAND):
+                plain = open_seal(base64.b64decode(entry.body["sealed"]), self._keys, tenant=tenant.id, purpose=COMMAND)
+                yield msgspec.json.decode(plain, type=LastingCommand)
+
+
+def _command_name(lasting: LastingCommand) -> str:
+    return hashlib.sha256(f"{lasting.session_id}/{lasting.command.command_id}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class StoredRunners(Runners):
+    """The verbs of runners, with destinations and commands that last."""
+
+    def __init__(self, pool: Pool, store: Store, keys: Keys, clock_ms: Callable[[], int], folder: Path | None = None) -> None:
         super().__init__(pool)
+        self.lasting = LastingCommands(store, keys, clock_ms)
         self._store, self._clock_ms, self._folder = store, clock_ms, folder
         self._loaded: set[str] = set()
         self._loading = asyncio.Lock()
@@ -216,4 +256,4 @@ def open_runners(
         )  # fmt: skip
         return make_providers(tenant, settings, keys, supplies)
 
-    return StoredRunners(Pool(providers, StoredLeases(store, clock_ms), clock_ms), store, clock_ms, settings.folder)
+    return StoredRunners(Pool(providers, StoredLeases(store, clock_ms), clock_ms), store, keys, clock_ms, settings.folder)

@@ -7,7 +7,7 @@ Types only. INVARIANT: no type has room for the value of a secret; a `SecretRef`
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -33,7 +33,7 @@ class MountSupport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunnerCapabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """The last four are ours."""
+    """The last five are ours."""
 
     command_exec: bool
     file_read: bool
@@ -47,6 +47,7 @@ class RunnerCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     detachable: bool = False
     streaming: bool = False
     terminals: bool = False
+    keeps_commands: bool = False
 
 
 class SecretRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -126,9 +127,9 @@ class Terminal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`stdin`, the limits and `terminal` (the command has one, and no `stdin`) are ours; limits can only be lowered. `cpu_ms` and
-    `memory_bytes` are of each process the command starts (of the program as a whole in `wasm`); `hatchway` has the other
-    gateway's instead."""
+    """`stdin`, the limits, `terminal` (the command has one, and no `stdin`) and `on_restart` are ours; limits can only be
+    lowered. `cpu_ms` and `memory_bytes` are of each process the command starts (of the program as a whole in `wasm`); `hatchway`
+    has the other gateway's instead. When the gateway restarts, a command ends, is kept running, or is begun again."""
 
     command_id: str
     program: str
@@ -141,6 +142,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     cpu_ms: int | None = None
     memory_bytes: int | None = None
     terminal: Terminal | None = None
+    on_restart: Literal["end", "keep", "restart"] = "end"
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,9 @@ ceiling on what the command asks for. Hooks see the command line as `code`, may 
 own: the place itself is none of theirs, and files they write are thrown away. Output that a hook may redact is shown to no caller
 before it has been.
 
+A command that is to last (`on_restart`) is stored before it begins. The next gateway asks the policy in force again: one that is
+kept is then watched on, or ended; one that is begun again goes the whole way.
+
 A failure of policy, hook or audit refuses, visibly. THREAT[TM-RUN-UNSEEN]: a command is in the audit log before it is begun, and
 its end follows, also if the caller has left.
 """
@@ -17,14 +20,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import logging
 import posixpath
 import shlex
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
 
-from gateway.clock import SteadyClock
+from gateway.clock import SteadyClock, now_ms
 from gateway.errors import Forbidden, GatewayError, Unavailable
 from gateway.hooks.events import HookEvent
 from gateway.hooks.hook_store import HookStore
@@ -33,9 +38,10 @@ from gateway.policies.gate import Gate, is_permitted, refusal
 from gateway.policies.in_force import Policies
 from gateway.records import Principal, Session
 from gateway.runners.bindings import seen_from
-from gateway.runners.command_life import Finish, Tracked, check_path
-from gateway.runners.errors import invalid, outside, shown
-from gateway.runners.runners import Runners
+from gateway.runners.command_life import After, Finish, Tracked, check_path
+from gateway.runners.errors import invalid, outside, shown, stale
+from gateway.runners.runner_session import RunnerSession
+from gateway.runners.stored_runners import LastingCommand, StoredRunners
 from gateway.runners.wire import DEFAULT_TIMEOUT_MS, MAX_OUTPUT_BYTES, Command, CommandResult, SnapshotRef
 from gateway.sessions.sessions import Sessions
 from gateway.stores.changes import AppendAudit
@@ -45,6 +51,8 @@ from sandbox.errors import RequestError
 from sandbox.languages import LANGUAGE_OF_COMMAND, NAME_OF
 from sandbox.wire import Language
 from sandbox.workers.interface import Opening, WorkerLost, Workers
+
+_log = logging.getLogger("hatchway.runners")
 
 
 class Service(Protocol):
@@ -63,7 +71,7 @@ class Service(Protocol):
     @property
     def hooks(self) -> HookStore: ...
     @property
-    def runners(self) -> Runners: ...
+    def runners(self) -> StoredRunners: ...
 
 
 class Governor:
@@ -103,21 +111,74 @@ class Governor:
 
     async def _start(self, principal: Principal, thread_id: str, command: Command) -> Tracked:
         gate, thread = await self.gate(principal, thread_id)
-        turn = _Turn(self._service, principal, thread, gate)
+        turn, asked = _Turn(self._service, principal, thread, gate), command
         decision = turn.decide(command)
         command, decision = await turn.before(command, decision)
         gate.count("run", decision)
         command = bounded(command, decision)
         await turn.begin(command, decision)
-        finish = turn.finisher(command, decision)
-        is_redacted = await self._service.hooks.has(HookEvent.AFTER_RUN, thread.tenant, decision.hooks, "run")
+        runners, after = self._service.runners, None
         try:
-            begun = await self._service.runners.start(thread.tenant, thread_id, command, finish, streams=not is_redacted)
+            if command.on_restart != "end":
+                after = await self._store(principal, thread_id, asked, command)
+            finish, streams = await turn.finisher(command, decision)
+            begun = await runners.start(thread.tenant, thread_id, command, finish, after=after, streams=streams)
         except GatewayError as refused:
             turn.fail(command, refused)
+            if after is not None:
+                await after()
             raise
-        begun.task.add_done_callback(lambda task: turn.conclude(command, task))
+        begun.task.add_done_callback(lambda _: turn.conclude(begun))
         return begun
+
+    async def _store(self, principal: Principal, thread_id: str, asked: Command, command: Command) -> After:
+        """The next gateway comes back to it, until it has ended."""
+        session = await self._service.runners.use(principal.tenant, thread_id)
+        session._check(command)
+        lasting = LastingCommand(
+            thread_id=thread_id, session_id=session.id, principal=principal, asked=asked, command=command, started_ms=now_ms()
+        )
+        await self._service.runners.lasting.put(lasting)
+        return partial(self._service.runners.lasting.delete, lasting)
+
+    async def resume(self) -> None:
+        """When the gateway starts: come back to the commands that were to last."""
+        found = [one async for one in self._service.runners.lasting.list()]
+        await asyncio.gather(*(self._resume(one) for one in found))
+
+    async def _resume(self, lasting: LastingCommand) -> None:
+        tenant, thread_id, runners = lasting.principal.tenant, lasting.thread_id, self._service.runners
+        try:
+            state = (await runners.pool.lease(tenant, thread_id)).state
+            if state is None or state.session_id != lasting.session_id:
+                raise stale(lasting.session_id)
+            session = await runners.use(tenant, thread_id)
+            if session.id != lasting.session_id:
+                raise stale(lasting.session_id)
+            if lasting.command.on_restart == "keep":
+                await self._watch_on(lasting, session)
+            else:
+                await self.start(lasting.principal, thread_id, lasting.asked)  # stored again, in the place of this one
+        except GatewayError as failed:
+            _log.warning("a command of %s that was to last could not be resumed: %s", tenant, failed)
+            if not isinstance(failed, Unavailable):  # its place may be there again the next time
+                await runners.lasting.delete(lasting)
+
+    async def _watch_on(self, lasting: LastingCommand, session: RunnerSession) -> None:
+        """What the policy in force refuses is ended."""
+        gate, thread = await self.gate(lasting.principal, lasting.thread_id)
+        turn, command = _Turn(self._service, lasting.principal, thread, gate), lasting.command
+        after = partial(self._service.runners.lasting.delete, lasting)
+        start = partial(session.start, command, after=after, resumed_ms=lasting.started_ms)
+        try:
+            decision = turn.decide(command)
+            await turn.begin(command, decision, "resumed")
+            finish, streams = await turn.finisher(command, decision)
+        except GatewayError:
+            start(streams=False).control.ask("cancelled")
+            raise
+        begun = start(finish=finish, streams=streams)
+        begun.task.add_done_callback(lambda _: turn.conclude(begun))
 
     async def snapshot(self, principal: Principal, thread_id: str) -> SnapshotRef | None:
         """As large as it may be: its size is not known before."""
@@ -229,16 +290,16 @@ class _Turn:
             with contextlib.suppress(WorkerLost, RequestError):
                 await worker.close(session.id)
 
-    async def begin(self, command: Command, decision: Decision) -> None:
+    async def begin(self, command: Command, decision: Decision, status: str = "begun") -> None:
         argv = "\0".join([command.program, *command.args])
         digest = hashlib.sha256(argv.encode("utf-8", "surrogatepass")).hexdigest()
         told = {"command": command.command_id, "program": shown(command.program), "digest": digest}
-        self.note("command", self._thread.id, status="begun", **told, decision=self._describe(decision))
+        self.note("command", self._thread.id, status=status, **told, decision=self._describe(decision))
         await self._service.store.write(self._thread.tenant, self._audit)
         self._audit.clear()
 
-    def finisher(self, command: Command, decision: Decision) -> Finish:
-        """What is done with a result before a caller sees it."""
+    async def finisher(self, command: Command, decision: Decision) -> tuple[Finish, bool]:
+        """What is done with a result before a caller sees it; and whether output may be shown before."""
 
         async def finish(result: CommandResult) -> CommandResult:
             self._is_ended = True
@@ -249,12 +310,13 @@ class _Turn:
                 self.note("command", self._thread.id, status=result.status, **told)
                 self._flush()
 
-        return finish
+        is_redacted = await self._service.hooks.has(HookEvent.AFTER_RUN, self._thread.tenant, decision.hooks, "run")
+        return finish, not is_redacted
 
-    def conclude(self, command: Command, task: asyncio.Task[CommandResult]) -> None:
-        failed = None if task.cancelled() else task.exception()
-        if isinstance(failed, GatewayError):
-            self.fail(command, failed)
+    def conclude(self, begun: Tracked) -> None:
+        failed = None if begun.task.cancelled() else begun.task.exception()
+        if isinstance(failed, GatewayError) and begun.control.reason != "left":
+            self.fail(begun.command, failed)
 
     def fail(self, command: Command, refused: GatewayError) -> None:
         """It was begun, and its place did not take it or could not carry it out."""

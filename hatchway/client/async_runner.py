@@ -27,7 +27,8 @@ T = TypeVar("T")
 
 
 class CommandOptions(TypedDict, total=False):
-    """Of a command, besides what it runs. `terminal` is (rows, columns): it has one of that size, and no `stdin`."""
+    """Of a command, besides what it runs. `terminal` is (rows, columns): it has one of that size, and no `stdin`. `on_restart`
+    says what becomes of it when the gateway restarts: end, keep or restart."""
 
     command_id: str
     cwd: str
@@ -35,6 +36,7 @@ class CommandOptions(TypedDict, total=False):
     stdin: str
     timeout_ms: int
     terminal: tuple[int, int]
+    on_restart: str
 
 
 class RunnerOptions(TypedDict, total=False):

@@ -2,11 +2,16 @@
 
 How: it leaves for namespaces of its own with what its session may see, and its first child, process 1 there, starts the
 commands. When process 1 ends the kernel ends all others, so no process of the session gets away; it ends when its socket closes
-(the gateway has closed the session, or is gone). It talks to the gateway over that socket of packets: JSON, with descriptors
-attached.
+(the gateway has closed the session, or is gone) and no command is to be kept. It talks to the gateway over that socket of
+packets: JSON, with descriptors attached.
 
-Requests: run {id} + [spec, stdin, stdout, stderr] · signal {id, number} · kill {id} · pause · resume · dial {id, port}
-Answers:  ready {error?} · exit {id, code | null} · dialled {id} + [socket] | dialled {id, error}
+Kept commands (`keep`) outlive the gateway, not the supervisor: it writes what they write to a file (`kept_output`), and waits at
+`listening`, a socket in the session's private folder, for the next gateway, which shows the secret that the first one drew. The
+others end with their gateway. At their deadline kept commands are killed here, in case no gateway comes to do it.
+
+Requests: run {id} + [spec, stdin, stdout, stderr] · keep {id} + [spec, stdin, file, event] · follow {id} + [event]
+          signal {id, number} · kill {id} · forget {id} · pause · resume · dial {id, port} · adopt {secret} · end
+Answers:  ready {error?, paused} · exit {id, code | null} · dialled {id} + [socket] | dialled {id, error}
 
 Rules: THREAT[TM-RUN-ESCAPE]: no descriptor of a folder outside is left when a command starts; its working directory is a path in
 the new root. The supervisor keeps its capabilities, which are worth nothing outside of its namespaces, and is out of the reach of
@@ -24,21 +29,72 @@ import socket
 import struct
 import sys
 import termios
+import time
 from contextlib import suppress
 from typing import Any
 
-from gateway.runners.jail import command_rules, processes
+from gateway.runners.jail import command_rules, kept_output, processes
 from sandbox.confinement import landlock, namespaces, privileges, seccomp
 
 MAX_PACKET = 4096
 _MAX_SPEC_BYTES = 4 << 20
+_CHUNK = 65536
+_SLOW_SECONDS = 0.05
+"""Between looks at what is written after a file is full, or a command has ended: into the void, and not fast."""
+
+
+class _Kept:
+    """A command that outlives the gateway. `event` is an eventfd on which its reader hears of more; -1: there is none."""
+
+    def __init__(self, spec: dict[str, Any], pipes: list[int], file: int, event: int) -> None:
+        self.log = kept_output.Writer(os.dup(file), spec["output_bytes"])
+        self.until = time.monotonic() + spec["seconds"]
+        self.pipes, self.event, self.is_late = pipes, os.dup(event), False
+
+    def take(self, stream: int) -> bool:
+        """What the pipe holds; False if there was nothing."""
+        try:
+            data = os.read(self.pipes[stream], _CHUNK)
+        except BlockingIOError:
+            return False
+        if data:
+            self.log.write(stream, data)
+            self.tell()
+        else:
+            os.close(self.pipes[stream])
+            self.pipes[stream] = -1
+        return bool(data)
+
+    def tell(self) -> None:
+        with suppress(OSError):
+            os.eventfd_write(self.event, 1)
+
+    def follow(self, event: int) -> None:
+        os.close(self.event)
+        self.event = os.dup(event)
+        self.tell()
+
+    def end(self, code: int) -> list[int]:
+        """The last of its output, and how it ended; the pipes that others still hold."""
+        for stream, pipe in enumerate(self.pipes):
+            for _ in range(32):
+                if pipe < 0 or not self.take(stream):
+                    break
+        self.log.end(None if self.is_late else code)
+        self.tell()
+        os.close(self.event)
+        return [pipe for pipe in self.pipes if pipe >= 0]
 
 
 class Supervisor:
     """`writable` are the places in the new root that commands may write."""
 
-    def __init__(self, control: socket.socket, settings: dict[str, Any]) -> None:
-        self._control = control
+    def __init__(self, control: socket.socket, listening: socket.socket, settings: dict[str, Any]) -> None:
+        self._control: socket.socket | None = control
+        self._listening, self._secret = listening, settings["secret"]
+        self._kept: dict[str, _Kept] = {}
+        self._void: list[int] = []
+        self._is_paused = False
         self._limits: dict[str, int] = settings["limits"]
         self._leaders: dict[str, int] = {}
         self._ids: dict[int, str] = {}
@@ -57,27 +113,80 @@ class Supervisor:
         signal.set_wakeup_fd(waker)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        self._say({"op": "ready"})
-        while True:
-            ready, _, _ = select.select([self._control.fileno(), woken], [], [])
-            if woken in ready:
-                os.read(woken, 512)
-                self._report()
-            if self._control.fileno() in ready and not self._hear():
-                return
+        self._say({"op": "ready", "paused": False})
+        while self._control is not None or self._kept:
+            self._turn(woken)
+
+    def _turn(self, woken: int) -> None:
+        quick = {pipe: (one, n) for one in self._kept.values() for n, pipe in enumerate(one.pipes) if pipe >= 0}
+        slow = {pipe: quick.pop(pipe) for pipe in list(quick) if quick[pipe][0].log.is_full}
+        waited = [woken, self._listening.fileno(), *quick]
+        if self._control is not None:
+            waited.append(self._control.fileno())
+        ready, _, _ = select.select(waited, [], [], self._find_patience(bool(slow or self._void)))
+        if woken in ready:
+            os.read(woken, 512)
+        for one, stream in [quick[pipe] for pipe in ready if pipe in quick] + list(slow.values()):
+            one.take(stream)
+        self._void = [pipe for pipe in self._void if not _is_at_end(pipe)]
+        self._report()
+        for name in [name for name, one in self._kept.items() if time.monotonic() >= one.until]:
+            self._kept[name].is_late = True
+            self._on_kill({"id": name}, [])
+        if self._control is not None and self._control.fileno() in ready and not self._hear():
+            self._control.close()
+            self._control = None
+            self._end_all_but_kept()
+        if self._listening.fileno() in ready:
+            self._admit()
+
+    def _find_patience(self, is_slow: bool) -> float | None:
+        if is_slow:
+            return _SLOW_SECONDS
+        return max(0.0, min(one.until for one in self._kept.values()) - time.monotonic()) if self._kept else None
+
+    def _admit(self) -> None:
+        """The next gateway, if it knows the secret and the one before is gone."""
+        caller, _ = self._listening.accept()
+        try:
+            caller.settimeout(2)
+            said = json.loads(caller.recv(MAX_PACKET))
+            if self._control is None and said == {"op": "adopt", "secret": self._secret}:
+                caller.settimeout(None)
+                self._control, caller = caller, socket.socket(socket.AF_UNIX)
+                self._say({"op": "ready", "paused": self._is_paused})
+        except (OSError, ValueError):
+            return
+        finally:
+            caller.close()
+
+    def _end_all_but_kept(self) -> None:
+        for name in [name for name in self._leaders if name not in self._kept]:
+            self._on_kill({"id": name}, [])
 
     def _say(self, message: dict[str, Any], *descriptors: int) -> None:
-        socket.send_fds(self._control, [json.dumps(message).encode()], list(descriptors))
+        if self._control is not None:
+            with suppress(OSError):  # it is gone, as will be heard
+                socket.send_fds(self._control, [json.dumps(message).encode()], list(descriptors))
 
     def _report(self) -> None:
         for pid, status in processes.reap():
             name = self._ids.pop(pid, None)
-            if name is not None:
-                code = os.waitstatus_to_exitcode(status)
-                self._say({"op": "exit", "id": name, "code": code if code >= 0 else 128 - code})
+            if name is None:
+                continue
+            code = os.waitstatus_to_exitcode(status)
+            code = code if code >= 0 else 128 - code
+            if name in self._kept:
+                self._void += self._kept.pop(name).end(code)
+            else:
+                self._say({"op": "exit", "id": name, "code": code})
 
     def _hear(self) -> bool:
-        packet, descriptors, _, _ = socket.recv_fds(self._control, MAX_PACKET, 8)
+        assert self._control is not None
+        try:
+            packet, descriptors, _, _ = socket.recv_fds(self._control, MAX_PACKET, 8)
+        except OSError:
+            packet, descriptors = b"", []
         try:
             if not packet:
                 return False
@@ -94,6 +203,27 @@ class Supervisor:
             self._become(descriptors)
         self._leaders[message["id"]] = pid
         self._ids[pid] = message["id"]
+
+    def _on_keep(self, message: dict[str, Any], descriptors: list[int]) -> None:
+        spec, stdin, file, event = descriptors
+        ends = [os.pipe2(os.O_CLOEXEC) for _ in range(2)]
+        for ours, _ in ends:
+            os.set_blocking(ours, False)
+        self._on_run(message, [spec, stdin, *(theirs for _, theirs in ends)])
+        for _, theirs in ends:
+            os.close(theirs)
+        said = json.loads(os.pread(spec, _MAX_SPEC_BYTES, 0))
+        self._kept[message["id"]] = _Kept(said, [ours for ours, _ in ends], file, event)
+
+    def _on_follow(self, message: dict[str, Any], descriptors: list[int]) -> None:
+        """What it wrote and how it ended is in its file; what is neither here nor there is lost."""
+        if message["id"] in self._kept:
+            self._kept[message["id"]].follow(descriptors[0])
+        else:
+            self._say({"op": "exit", "id": message["id"], "code": None})
+
+    def _on_end(self, _: dict[str, Any], __: list[int]) -> None:
+        os._exit(0)
 
     def _become(self, descriptors: list[int]) -> None:
         """In the child: the command, or exit code 126 or 127 as a shell gives them."""
@@ -139,12 +269,15 @@ class Supervisor:
             self._report()
 
     def _on_forget(self, message: dict[str, Any], _: list[int]) -> None:
-        self._leaders.pop(message["id"], None)
+        if message["id"] not in self._kept:  # a gateway that stops leaves those
+            self._leaders.pop(message["id"], None)
 
     def _on_pause(self, _: dict[str, Any], __: list[int]) -> None:
+        self._is_paused = True
         self._signal_all(signal.SIGSTOP)
 
     def _on_resume(self, _: dict[str, Any], __: list[int]) -> None:
+        self._is_paused = False
         self._signal_all(signal.SIGCONT)
 
     def _signal_all(self, number: int) -> None:
@@ -165,6 +298,16 @@ class Supervisor:
                 client.settimeout(None)
                 return self._say(answer, client.fileno())
         return self._say({**answer, "error": "refused"})
+
+
+def _is_at_end(pipe: int) -> bool:
+    try:
+        if os.read(pipe, _CHUNK):
+            return False
+    except BlockingIOError:
+        return False
+    os.close(pipe)
+    return True
 
 
 def _complain(program: str, why: str, code: int) -> int:
@@ -203,11 +346,11 @@ def _raise_loopback() -> None:
 
 
 def main() -> None:
-    control = socket.socket(fileno=int(sys.argv[1]))
-    settings = json.loads(os.pread(int(sys.argv[2]), _MAX_SPEC_BYTES, 0))
+    control, listening = (socket.socket(fileno=int(number)) for number in sys.argv[1:3])
+    settings = json.loads(os.pread(int(sys.argv[3]), _MAX_SPEC_BYTES, 0))
     try:
         _enter(settings)
-        supervisor = Supervisor(control, settings)
+        supervisor = Supervisor(control, listening, settings)
     except OSError as error:
         socket.send_fds(control, [json.dumps({"op": "ready", "error": error.strerror or type(error).__name__}).encode()], [])
         os._exit(1)

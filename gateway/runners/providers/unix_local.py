@@ -3,6 +3,8 @@
     {root}/{session id}/workspace    shown to commands at /workspace
     {root}/{session id}/tmp          at /tmp
     {root}/{session id}/readonly     copies of what is shown read-only in the workspace; made again at each start
+    {root}/{session id}/output       what kept commands write (see `gateway.runners.jail.kept_output`)
+    {root}/{session id}/supervisor*  how the next gateway finds a jail in which commands are kept
 
 Rules: the root comes from `config.root`, lies in the operator's `base` with its links resolved, and defaults to it. Commands get
 an environment of their own, nothing of the gateway's. They find their session's workspace with its mounts in it, a temporary
@@ -36,12 +38,12 @@ from gateway.egress.http1_exchange import Reader, Writer
 from gateway.errors import GatewayError
 from gateway.runners import beneath, wire
 from gateway.runners.bindings import WORKSPACE, Root, Roots, open_below, refusal, seen_from
-from gateway.runners.command_life import TERM, Control
+from gateway.runners.command_life import TERM, Control, Tracked
 from gateway.runners.command_output import Output
 from gateway.runners.errors import invalid, not_exposed, outside, stale, unavailable, unsupported
 from gateway.runners.interface import Provider, Supplies
 from gateway.runners.jail.command_rules import PROGRAMS, TEMPORARY
-from gateway.runners.jail.handle import Jail, JailError
+from gateway.runners.jail.handle import Jail, JailError, RunningCommand, read_ended
 from gateway.runners.mounts.manifests import Seed, volume_folder, volumes_folder
 from gateway.runners.mounts.object_stores import S3Store
 from gateway.runners.mounts.store_mounts import StoreMount
@@ -52,6 +54,8 @@ LIMITS = {"cpu": 600, "as": 4 << 30, "fsize": 1 << 30, "nofile": 512, "nproc": 1
 LEAST_ABI = 6
 _FIRST_USER, _USERS = 0x6100_0000, 0x0F00_0000
 _ID = re.compile(r"unix-local-[0-9a-f]{32}")
+_LATE_SECONDS = 10
+"""After a kept command's deadline the supervisor ends it, if no gateway has."""
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -86,7 +90,7 @@ class UnixLocal(Provider["UnixLocalSession"]):
         self.capabilities = wire.RunnerCapabilities(
             command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=True, cancellation=True,
             artifact_export=True, mounts=wire.MountSupport(provider_native=True, s3=self.http is not None),
-            pausable=True, detachable=True, streaming=True, terminals=True,
+            pausable=True, detachable=True, streaming=True, terminals=True, keeps_commands=True,
         )  # fmt: skip
 
     @property
@@ -128,38 +132,39 @@ class UnixLocal(Provider["UnixLocalSession"]):
     ) -> UnixLocalSession:
         if hint := await asyncio.to_thread(lambda: self.setup_hint):
             raise unavailable("unix-local cannot jail commands on this machine", hint)
-        folder, roots = await asyncio.to_thread(self._prepare, destination, binding, session_id, is_new=not kept)
-        return UnixLocalSession(self, destination, session_id, folder, roots)
+        folder = await asyncio.to_thread(self._find_folder, destination, session_id, is_new=not kept)
+        jail = await Jail.adopt(folder) if kept else None
+        roots = await asyncio.to_thread(self._prepare, folder, binding, session_id, is_fresh=jail is None)
+        return UnixLocalSession(self, destination, session_id, folder, roots, jail)
 
     def _find_root(self, destination: wire.Destination) -> Root:
         return Root.open(self.read_config(destination).get("root", str(self.base)), [self.base], writable=False)
 
-    def _prepare(
-        self, destination: wire.Destination, binding: wire.Binding, session_id: str, *, is_new: bool
-    ) -> tuple[Path, Roots]:
-        """The session's folder, and what it may use."""
+    def _find_folder(self, destination: wire.Destination, session_id: str, *, is_new: bool) -> Path:
         self._claim_base()
-        root = self._find_root(destination)
-        folder = Path(root.host_path, session_id)
+        folder = Path(self._find_root(destination).host_path, session_id)
         if not is_new and not (folder / "workspace").is_dir():
             raise stale(session_id)
+        return folder
+
+    def _prepare(self, folder: Path, binding: wire.Binding, session_id: str, *, is_fresh: bool) -> Roots:
+        """What the session may use. While a jail is there that shows them, folders are filled again, not made again."""
         base = os.stat(self.base)
-        for name in ("", "workspace", "tmp", "readonly"):
+        for name in ("", "workspace", "tmp", "readonly", "output"):
             (folder / name).mkdir(mode=0o700, exist_ok=True)
             if os.geteuid() == 0 and name in ("workspace", "tmp"):
                 os.chown(folder / name, base.st_uid, base.st_gid)
-        shutil.rmtree(folder / "readonly")
-        (folder / "readonly").mkdir(mode=0o700)
+        if is_fresh:
+            shutil.rmtree(folder / "readonly")
+            (folder / "readonly").mkdir(mode=0o700)
         below = seen_from(WORKSPACE, binding.workspace) or "."
         workspace = Root(binding.workspace, open_below(folder / "workspace", below, make=True), True)
-        return folder, Roots(
-            workspace, session_id, [Root.open(path, self.read_bases, writable=False) for path in binding.read_roots]
-        )
+        return Roots(workspace, session_id, [Root.open(path, self.read_bases, writable=False) for path in binding.read_roots])
 
     async def _discard(self, destination: wire.Destination, state: wire.SessionState) -> None:
         if _ID.fullmatch(state.session_id):
             folder = Path((await asyncio.to_thread(self._find_root, destination)).host_path, state.session_id)
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            await asyncio.to_thread(_remove, folder)
 
     async def sweep(self, destinations: Iterable[wire.Destination], known: Collection[str]) -> None:
         def remove() -> None:
@@ -167,14 +172,23 @@ class UnixLocal(Provider["UnixLocalSession"]):
             for root in roots:
                 for folder in root.iterdir():
                     if _ID.fullmatch(folder.name) and folder.name not in known:
-                        shutil.rmtree(folder, ignore_errors=True)
+                        _remove(folder)
 
         await asyncio.to_thread(remove)
+
+
+def _remove(folder: Path) -> None:
+    Jail.end_leftover(folder)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @functools.cache
 def find_obstacle() -> str | None:
     return namespaces.find_obstacle()
+
+
+def _name(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _draw_user() -> int:
@@ -185,12 +199,22 @@ class UnixLocalSession(RootedSession):
     provider: UnixLocal
     has_handles = True
 
-    def __init__(self, provider: UnixLocal, destination: wire.Destination, session_id: str, folder: Path, roots: Roots) -> None:
+    def __init__(
+        self,
+        provider: UnixLocal,
+        destination: wire.Destination,
+        session_id: str,
+        folder: Path,
+        roots: Roots,
+        jail: Jail | None = None,
+    ) -> None:
+        """`jail` is one that an earlier gateway left."""
         super().__init__(provider, destination, session_id, roots)
         self._folder = folder
         owner = os.stat(folder / "workspace")
         self._user, self._group = owner.st_uid, owner.st_gid
-        self._jail: Jail | None = None
+        self._jail = jail
+        self.is_paused = jail is not None and jail.is_paused
         self._starting = asyncio.Lock()
 
     async def _place(self, seed: Seed) -> None:
@@ -202,8 +226,8 @@ class UnixLocalSession(RootedSession):
 
     def _make_aside(self, target: str) -> Path:
         """A folder for what is shown read-only in the workspace."""
-        place = self._folder / "readonly" / hashlib.sha256(target.encode()).hexdigest()[:16]
-        place.mkdir()
+        place = self._folder / "readonly" / _name(target)
+        place.mkdir(exist_ok=True)
         return place
 
     async def _mount(self, path: str, mount: wire.Mount, known: bytes) -> None:
@@ -212,6 +236,8 @@ class UnixLocalSession(RootedSession):
         side = _MountSide(self.roots, path)
         if mount.read_only:
             place, known = self._make_aside(path), b""
+            for left in place.iterdir():  # of an earlier life, in a jail that goes on
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
             self._show(path, place, is_writable=False)
             side = _MountSide(Roots(Root(WORKSPACE, beneath.open_root(str(place)), True), self.id), "")
         else:
@@ -293,7 +319,7 @@ class UnixLocalSession(RootedSession):
                 "places": places,
                 "limits": self.provider.limits,
             }
-            return await Jail.start(settings, {place["source"] for place in places})
+            return await Jail.start(self._folder, settings, {place["source"] for place in places})
 
     async def _execute(self, command: wire.Command, output: Output, control: Control) -> int | None:
         cwd = await asyncio.to_thread(self.roots.find_directory, command.cwd or ".")
@@ -306,17 +332,41 @@ class UnixLocalSession(RootedSession):
             "limits": self._lower_limits(command),
         }
         try:
-            stdin = command.stdin.encode("utf-8", "surrogateescape")
-            running = await (await self._start()).run(spec, stdin, output, command.terminal)
+            running = await self._begin(command, spec, output, control)
         except JailError:
             raise unavailable("the jail of this session is gone", "try again: a new one is made") from None
+        if running is None:
+            return read_ended(self._find_log(command.command_id), output)
         control.attach(running)
-        if await control.wait_or(running.ended):
+        if await control.wait_or(running.ended) and not (control.reason == "left" and command.on_restart == "keep"):
             await running.signal(SIGTERM)
             await running.wait(self.grace_ms / 1000)
             running.kill()
             await running.wait()
         return running.finish()
+
+    async def _begin(
+        self, command: wire.Command, spec: dict[str, Any], output: Output, control: Control
+    ) -> RunningCommand | None:
+        """None if it was kept, and its jail is no more."""
+        stdin = command.stdin.encode("utf-8", "surrogateescape")
+        if command.on_restart != "keep":
+            return await (await self._start()).run(spec, stdin, output, command.terminal)
+        name, log = f"kept {command.command_id}", self._find_log(command.command_id)
+        if control.is_resumed:
+            jail = self._jail
+            return await jail.follow(name, log, output) if jail is not None and not jail.is_gone and log.exists() else None
+        timeout_ms = wire.DEFAULT_TIMEOUT_MS if command.timeout_ms is None else min(command.timeout_ms, wire.MAX_TIMEOUT_MS)
+        kept = {"output_bytes": output.limit_bytes, "seconds": timeout_ms / 1000 + _LATE_SECONDS}
+        return await (await self._start()).keep(name, {**spec, **kept}, stdin, log, output)
+
+    def _find_log(self, command_id: str) -> Path:
+        return self._folder / "output" / _name(command_id)
+
+    def _conclude(self, tracked: Tracked) -> None:
+        super()._conclude(tracked)
+        if tracked.command.on_restart == "keep" and tracked.control.reason != "left":
+            self._find_log(tracked.command.command_id).unlink(missing_ok=True)
 
     def _lower_limits(self, command: wire.Command) -> dict[str, int]:
         most, asked = self.provider.limits, {}
@@ -349,7 +399,9 @@ class UnixLocalSession(RootedSession):
         return await asyncio.open_connection(sock=client)
 
     async def _close(self) -> None:
-        if self._jail is not None:
+        if self._jail is not None and self._is_left:
+            self._jail.leave()
+        elif self._jail is not None:
             await self._jail.close()
 
 

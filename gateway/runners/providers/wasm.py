@@ -95,8 +95,8 @@ class Wasm(Provider["WasmSession"]):
         files = await asyncio.to_thread(read_files, kept, self.files) if kept else images.files()
         return WasmSession(self, destination, session_id, files, binding)
 
-    async def close(self) -> None:
-        await super().close()
+    async def close(self, *, leaving: bool = False) -> None:
+        await super().close(leaving=leaving)
         await asyncio.to_thread(self._threads.shutdown)
 
 

@@ -77,7 +77,7 @@ def test_a_deleted_tenants_sessions_end_and_a_new_one_of_that_name_finds_nothing
 async def _process(house: House) -> int:
     """The jail's supervisor."""
     session: Any = house.service.runners.pool.living("acme", "t1")
-    found: int = session._jail._process.pid
+    found: int = session._jail._child.pid
     assert _is_alive(found)
     return found
 

@@ -251,8 +251,8 @@ def test_sessions_end_when_their_supervisor_does_and_the_next_command_gets_a_new
         session = await opened(tmp_path / "base")
         running = asyncio.create_task(run(session, "sh", "-c", "echo begun > begun; while :; do :; done"))
         await until((folder_of(session) / "begun").exists)
-        assert session._jail is not None
-        session._jail._process.kill()
+        assert session._jail is not None and session._jail._child is not None
+        session._jail._child.kill()
         assert (await running).status == "lost"
         assert (await run(session, "echo", "on")).stdout == "on\n"
         await session.close()
