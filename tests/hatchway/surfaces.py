@@ -126,10 +126,10 @@ class HttpBox(Box):
 
     def __init__(self, http: httpx.Client, session_id: str) -> None:
         super().__init__(None)
-        self._http, self._path = http, f"/v1/sessions/{session_id}"
+        self.http, self._path = http, f"/v1/sessions/{session_id}"
 
     def ask(self, method: str, path: str, **sent: Any) -> Any:
-        return ask(self._http, method, self._path + path, **sent)
+        return ask(self.http, method, self._path + path, **sent)
 
     def run(self, code: Any, **options: Any) -> RunResult:
         body = {name: spell(value) for name, value in {"code": code, **options}.items()}
@@ -167,7 +167,7 @@ class HttpBox(Box):
 
     def fork(self) -> Box:
         (made,) = self.ask("POST", "/fork")
-        return HttpBox(self._http, made["id"])
+        return HttpBox(self.http, made["id"])
 
     def meta(self) -> Any:
         return msgspec.convert(self.ask("GET", ""), SessionMeta)
@@ -209,7 +209,7 @@ class HttpBox(Box):
 
     def snapshot(self) -> bytes:
         made = self.ask("POST", "/snapshots")
-        data: bytes = ask(self._http, "GET", f"/v1/snapshots/{made['id']}/content", raw=True)
+        data: bytes = ask(self.http, "GET", f"/v1/snapshots/{made['id']}/content", raw=True)
         return data
 
     def close(self) -> None:

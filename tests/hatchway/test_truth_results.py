@@ -40,6 +40,9 @@ JAVASCRIPT_VALUES: dict[str, tuple[str, Any, str]] = {
     "a Set": ("new Set([1, 2])", [1, 2], "Set(2)"),
     "NaN": ("NaN", None, "NaN"),
     "a function": ("(x) => x + 1", None, "[Function"),
+    "a getter that throws": ("({ get a() { throw new Error('no') }, b: 1 })", None, "[Getter]"),
+    "a toJSON that throws": ("({ toJSON() { throw new Error('no') } })", None, "toJSON"),
+    "a proxy that throws": ("new Proxy({ a: 1 }, { get() { throw 1 } })", None, "a: 1"),
 }
 
 
@@ -74,6 +77,8 @@ def test_values_of_javascript_that_are_no_json_are_ok_and_shown(surface: Surface
         ("python", "dict.fromkeys(map(str, range(200_000)), 'some longer text')"),
         ("python", "'x' * 9_000_000"),
         ("javascript", "Array(2_200_000).fill(0)"),
+        ("javascript", "Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => ['k' + i, { a: i }]))"),
+        ("javascript", "Array.from({ length: 300_000 }, (_, i) => ({ id: i, name: 'user' + i, tags: ['a', 'b'] }))"),
         ("javascript", "'x'.repeat(9_000_000)"),
         ("typescript", "const rows: string[] = Array(100_000).fill('x'.repeat(100)); rows"),
     ],
@@ -82,6 +87,27 @@ def test_a_result_that_is_too_large_is_cut_with_a_warning(surface: Surface, lang
     result = surface.open(language=language).run(code)
     assert result.ok, result
     assert warnings_of(result) == ["RESULT_NOT_SERIALIZABLE"] and result.result, result.diagnostics
+
+
+def test_the_beginning_of_a_large_object_is_its_beginning_and_takes_little_time(surface: Surface) -> None:
+    """Of the CPU time that a run has by default, most is left."""
+    box = surface.open(language="javascript", limits=replace(PATIENT, cpu_ms=2000))
+    assert box.run("globalThis.big = Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => ['k' + i, { a: i }])); 1").ok
+    result = box.run("big")
+    assert result.ok and len(result.result) > 10_000, result
+    *whole, (_, last) = result.result.items()
+    assert whole == [(f"k{i}", {"a": i}) for i in range(len(whole))] and last in ({}, {"a": len(whole)})
+    assert len(text_of(result)) < 200_000 and "more properties" in text_of(result)
+
+
+def test_what_is_shown_of_a_value_has_a_text_beside_what_is_richer(surface: Surface) -> None:
+    result = surface.open().run("import sympy\nsympy.Symbol('x') ** 2")
+    assert {one.mime: one.data for one in result.displays}.keys() == {"text/latex", "text/plain"} and text_of(result) == "x**2"
+
+
+def test_a_coroutine_that_was_not_awaited_is_said_to_be_one(surface: Surface) -> None:
+    result = surface.open().run("async def f(): return 5\nf()")
+    assert result.ok and [one.message for one in result.diagnostics if "was not awaited" in one.message], result.diagnostics
 
 
 def test_a_table_comes_as_html_as_text_and_as_rows_for_machines(surface: Surface) -> None:

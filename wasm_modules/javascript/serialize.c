@@ -23,6 +23,10 @@ struct writer {
     const char *subject;
     struct level levels[SERIALIZE_DEPTH_LIMIT];
     size_t depth;
+    struct beginning {
+        size_t len, depth;
+        char closing[SERIALIZE_DEPTH_LIMIT];
+    } beginning; /* as much as is kept of a value that turns out to be too large; `len` 0: there is not that much yet */
 };
 
 /* Appends ".name" or "[3]" for the value being written in `level` to `path`. */
@@ -262,6 +266,26 @@ static enum serialized advance(struct writer *w)
     return write_value(w, value);
 }
 
+/* Remembers where the text could end, between two entries. */
+static void mark_beginning(struct writer *w)
+{
+    w->beginning.len = w->out->len;
+    w->beginning.depth = w->depth;
+    for (size_t i = 0; i < w->depth; i++)
+        w->beginning.closing[i] = w->levels[w->depth - 1 - i].is_array ? ']' : '}';
+}
+
+/* Goes back to the beginning that was marked, if there is one. */
+static bool cut_to_beginning(struct writer *w)
+{
+    if (!w->beginning.len)
+        return false;
+    w->out->failed = w->out->full = false;
+    w->out->len = w->beginning.len;
+    buffer_put(w->out, w->beginning.closing, w->beginning.depth);
+    return !w->out->failed;
+}
+
 enum serialized serialize(JSContext *ctx, JSValueConst value, const char *subject, struct buffer *out, struct refusal *why)
 {
     /* Static because it is too large for the guest's stack; a guest is single-threaded and toJSON cannot get back here
@@ -279,15 +303,21 @@ enum serialized serialize(JSContext *ctx, JSValueConst value, const char *subjec
     w.why = why;
     w.subject = subject;
     w.depth = 0;
+    w.beginning.len = 0;
+    why->is_cut = false;
     enum serialized status = write_value(&w, JS_DupValue(ctx, value));
-    while (status == SERIALIZED_OK && w.depth > 0 && !out->failed)
+    while (status == SERIALIZED_OK && w.depth > 0 && !out->failed) {
+        if (!w.beginning.len && out->len >= SERIALIZE_BEGINNING_BYTES)
+            mark_beginning(&w);
         status = advance(&w);
+    }
     while (w.depth > 0)
         close_level(&w);
     busy = false;
     if (status == SERIALIZED_OK && out->full) {
         snprintf(why->message, sizeof why->message, "the %s has more than %zu bytes of JSON", subject, out->limit);
         why->hint = "write large data to a file";
+        why->is_cut = cut_to_beginning(&w);
         return SERIALIZED_REFUSED;
     }
     if (status == SERIALIZED_OK && out->failed) {

@@ -10,16 +10,18 @@
 #include "quickjs.h"
 
 #define SERIALIZE_DEPTH_LIMIT 256
+#define SERIALIZE_BEGINNING_BYTES ((size_t)1 << 20)
 
 enum serialized {
     SERIALIZED_OK,
-    SERIALIZED_REFUSED, /* `why` says what is no JSON, or that it is more than the buffer's limit */
+    SERIALIZED_REFUSED, /* `why` says what is no JSON, or that it is more than the buffer's limit: see `is_cut` */
     SERIALIZED_THREW,   /* a getter or toJSON threw: the exception is pending */
 };
 
 struct refusal {
     char message[256];
     const char *hint;
+    bool is_cut; /* the value is more than the limit, and what was written is the beginning of it */
 };
 
 /* Writes `value` to `out`. `subject` names it in a refusal: "result", which gives "the result" and "result.name". */

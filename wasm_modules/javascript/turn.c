@@ -22,6 +22,7 @@
 #define DEFAULT_STACK_DEPTH 256
 #define RESULT_LIMIT_BYTES ((size_t)4 << 20) /* the host refuses more */
 #define NEAREST_CHARS (1 << 20)              /* of what is made of a value that is no JSON, or too large */
+#define NEAREST_CHARS_LEAST (1 << 11)        /* where memory is short, less is made of it, but not less than this */
 #define RUN_NAME_BYTES 24
 
 struct request {
@@ -206,7 +207,7 @@ static void report_pending(JSContext *ctx, bool compiling, bool to_stderr, struc
 static void show_text(JSContext *ctx, JSValueConst value, struct buffer *display)
 {
     struct refusal why;
-    JSValue text = realm_hook("inspect", 1, &value);
+    JSValue text = realm_hook("display", 1, &value);
     buffer_put_text(display, "{\"mime\":\"text/plain\",\"data\":");
     bool shown = JS_IsString(text) && serialize(ctx, text, "display", display, &why) == SERIALIZED_OK;
     buffer_put_text(display, "}");
@@ -242,9 +243,9 @@ static bool put_nearest(JSContext *ctx, JSValueConst value, int room, bool *is_c
 /* The program ran, and its value is no JSON: it is shown as text, and the outcome says how near its result is to it. */
 static void write_nearest(JSContext *ctx, JSValueConst value, const struct refusal *why, struct outcome *outcome)
 {
-    bool is_cut = false;
-    bool written = put_nearest(ctx, value, NEAREST_CHARS, &is_cut, &outcome->result) || /* a character may take six bytes */
-                   put_nearest(ctx, value, NEAREST_CHARS / 8, &is_cut, &outcome->result);
+    bool is_cut = why->is_cut, written = is_cut;
+    for (int room = NEAREST_CHARS; !written && room >= NEAREST_CHARS_LEAST; room /= 8) /* a character may take six bytes */
+        written = put_nearest(ctx, value, room, &is_cut, &outcome->result);
     struct buffer told = {0};
     buffer_put_text(&told, why->message);
     buffer_put_text(&told, !written ? "; it is shown as text"
@@ -261,6 +262,31 @@ static void write_nearest(JSContext *ctx, JSValueConst value, const struct refus
     show_text(ctx, value, &outcome->display);
 }
 
+/* What there is to say of a value that could not be read: a getter of it threw, or there is too little memory left for its text.
+ * False if that was the end of the program: it exited, or was interrupted. */
+static bool explain_unreadable(JSContext *ctx, struct refusal *why)
+{
+    if (realm.exiting)
+        return false;
+    JSValue exception = JS_GetException(ctx);
+    if (JS_IsUncatchableError(exception)) {
+        JS_Throw(ctx, exception);
+        return false;
+    }
+    realm_limit_parser(); /* room to look at the exception after a stack overflow */
+    JSValue text = realm_hook("describeThrown", 1, &exception);
+    const char *told = JS_IsString(text) ? JS_ToCString(ctx, text) : NULL;
+    snprintf(why->message, sizeof why->message, "the result could not be read: %.200s", told ? told : "out of memory");
+    why->hint = NULL;
+    why->is_cut = false;
+    JS_FreeCString(ctx, told);
+    if (JS_HasException(ctx))
+        JS_FreeValue(ctx, JS_GetException(ctx));
+    JS_FreeValue(ctx, text);
+    JS_FreeValue(ctx, exception);
+    return true;
+}
+
 /* A value that is no JSON is told of when it is `meant` as the result. A loop whose body adds to a Map means nothing by it. */
 static void write_result(JSContext *ctx, JSValueConst value, bool meant, struct outcome *outcome)
 {
@@ -270,14 +296,18 @@ static void write_result(JSContext *ctx, JSValueConst value, bool meant, struct 
     case SERIALIZED_OK:
         return;
     case SERIALIZED_REFUSED:
-        buffer_free(&outcome->result);
-        if (meant)
-            write_nearest(ctx, value, &why, outcome);
-        return;
+        break;
     case SERIALIZED_THREW:
-        if (!realm.exiting)
-            report_pending(ctx, false, true, outcome);
+        if (!explain_unreadable(ctx, &why)) {
+            if (!realm.exiting)
+                report_pending(ctx, false, true, outcome);
+            return;
+        }
     }
+    if (!meant || !why.is_cut)
+        buffer_free(&outcome->result);
+    if (meant)
+        write_nearest(ctx, value, &why, outcome);
 }
 
 /* Hands the exception nobody caught to the program's listeners for such. False when none took it: it is pending still, or
@@ -353,6 +383,9 @@ static void send_outcome(const struct outcome *outcome)
     static const char exhausted[] =
         "D{\"result\":null,\"exit_code\":1,\"error\":{\"code\":\"MEMORY_EXCEEDED\",\"message\":\"out of memory\"},"
         "\"diagnostics\":[],\"displays\":[]}";
+    static const char without_result[] =
+        "D{\"result\":null,\"exit_code\":%d,\"error\":null,\"diagnostics\":[{\"severity\":\"warning\","
+        "\"code\":\"RESULT_NOT_SERIALIZABLE\",\"message\":\"no memory is left to hand over the result\"}],\"displays\":[]}";
     struct buffer message = {0};
     bool failed = outcome->error.len > 0;
     buffer_put_text(&message, "D{\"result\":");
@@ -379,10 +412,15 @@ static void send_outcome(const struct outcome *outcome)
     buffer_put_text(&message, outcome->unread ? "],\"ran\":false}" : "]}");
     char *reply;
     size_t len;
-    if (message.failed || outcome->error.failed || outcome->result.failed)
+    if (outcome->error.failed || (failed && message.failed)) {
         host_send(exhausted, sizeof exhausted - 1, &reply, &len);
-    else
+    } else if (message.failed || outcome->result.failed) {
+        char shorter[sizeof without_result + 16];
+        int wrote = snprintf(shorter, sizeof shorter, without_result, realm.exit_code);
+        host_send(shorter, (size_t)wrote, &reply, &len);
+    } else {
         host_send(message.bytes, message.len, &reply, &len);
+    }
     free(reply);
     buffer_free(&message);
 }

@@ -48,9 +48,9 @@ def show_rich(value):
     forms = bundled_forms(value)
     if forms is None:
         forms = {mime: form for name, mime in RICH if (form := form_of(whole, name)) is not None}
-    if "text/html" in forms:
-        html, text = forms.pop("text/html"), forms.pop("text/plain", None)
-        forms |= {"text/html": html, "text/plain": text if isinstance(text, str) else plain_text(value)}
+    if any(mime.startswith("text/") for mime in forms):
+        text = forms.pop("text/plain", None)
+        forms["text/plain"] = text if isinstance(text, str) else plain_text(value)
     for mime, form in forms.items():
         add_display(mime, form)
     if forms and is_table(whole) and (rows := call_form(Table(whole), "encode")) is not None:

@@ -24,7 +24,7 @@ from _hatchway.loop import run_coroutine
 from _hatchway.magics import rewrite
 from _hatchway.nearest import simplify
 from _hatchway.notebook import notebook
-from _hatchway.plain import SCALARS, NotSerializable, encode, encode_result, scan
+from _hatchway.plain import AWAIT_HINT, SCALARS, NotSerializable, encode, encode_result, scan
 from _hatchway.surroundings import flush_streams, lift_recursion_limit, limit_recursion, main, mend_streams, renew_stdin, say
 from _hatchway.threads import end_program, waiting
 
@@ -207,7 +207,9 @@ def report_nearest(value, refused):
     except MemoryError:
         plain, is_cut = None, False
     show_text(plain if is_cut else value)  # the whole of it would be written out, and cut then
-    if plain is None:
+    if refused.hint is AWAIT_HINT:
+        told = "it was not awaited, so nothing of it ran"
+    elif plain is None:
         told = "it is shown as text"
     else:
         told = "`result` is the beginning of it" if is_cut else "`result` is the JSON that comes nearest"

@@ -61,5 +61,6 @@
   };
 
   // What stderr shows for an exception nobody caught.
+  hooks.describeThrown = (thrown) => (hooks.isError(thrown) ? String(thrown) : hooks.inspect(thrown));
   hooks.showError = (thrown) => (hooks.isError(thrown) ? hooks.inspect(thrown) : `Uncaught ${hooks.inspect(thrown)}`);
 });

@@ -23,6 +23,7 @@
     "iterator",
   ];
   const LINE_WIDTH = 80;
+  const DISPLAY_CHARS = 1 << 16;
   const BOXES = { bigint: "BigInt", symbol: "Symbol", number: "Number", string: "String", boolean: "Boolean" };
   const CUSTOM = Symbol.for("nodejs.util.inspect.custom");
   const defaults = {
@@ -378,7 +379,14 @@
     if (oneWord !== null && (keys.length === 0 || state.depth > state.options.depth)) return oneWord;
     if (!empty) state.shared.lastDepth = state.depth;
     const items = shape.list();
-    for (const name of keys) items.push(errorProperty(inner, object, name, kind));
+    for (const [i, name] of keys.entries()) {
+      if (state.shared.room <= 0) {
+        items.push(`... ${keys.length - i} more properties`);
+        break;
+      }
+      items.push(errorProperty(inner, object, name, kind));
+      state.shared.room -= items.at(-1).length;
+    }
     const laid = shape.indexed && items.length > 6 && state.options.compact >= 1 ? inColumns(state, items, object) : items;
     const mark = state.shared.circular.get(object);
     return join(state, oneWord ?? "", `${mark ? `<ref *${mark}> ` : ""}${shape.open}`, shape.close, laid, laid === items);
@@ -391,14 +399,19 @@
   };
 
   // inspect(value, options), or as it was once: inspect(value, showHidden, depth). There are no colours.
-  hooks.inspect = (value, options, ...old) => {
+  hooks.inspect = (value, options, ...old) => inspectWithin(Infinity, value, options, ...old);
+
+  // A program's last value, as people look at it: of a large object the beginning.
+  hooks.display = (value) => inspectWithin(DISPLAY_CHARS, value);
+
+  const inspectWithin = (room, value, options, ...old) => {
     const given = typeof options === "object" ? options : { showHidden: !!options, ...(old.length && { depth: old[0] ?? null }) };
     const merged = { ...defaults, ...given };
     for (const name of ["depth", "maxArrayLength", "maxStringLength"])
       merged[name] ??= given?.[name] === null ? Infinity : defaults[name];
     if (merged.compact === true) merged.compact = 3;
     if (merged.compact === false) merged.compact = 0;
-    const shared = { circular: new Map(), lastDepth: 0 };
+    const shared = { circular: new Map(), lastDepth: 0, room };
     return show({ options: merged, depth: 0, indent: 0, path: [], shared }, value);
   };
   hooks.inspect.custom = CUSTOM;
