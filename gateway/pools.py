@@ -18,6 +18,7 @@ import contextvars
 import functools
 import os
 import threading
+import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -106,6 +107,23 @@ async def run_large(tenant: str, size_bytes: int, function: Callable[P, T], /, *
     if size_bytes <= LARGE_BYTES:
         return function(*args, **kwargs)
     return await uploads.run(tenant, function, *args, **kwargs)
+
+
+class Neighbours:
+    """Which tenants have done something lately: what only slows a tenant down for the sake of others asks for them."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._lately: dict[str, float] = {}
+        """When the last two tenants did."""
+
+    def note(self, tenant: str) -> None:
+        self._lately.pop(tenant, None)
+        self._lately = dict([*self._lately.items(), (tenant, time.monotonic())][-2:])
+
+    def has_other(self, tenant: str) -> bool:
+        now_s = time.monotonic()
+        return any(other != tenant and now_s - at_s < self._seconds for other, at_s in self._lately.items())
 
 
 CORES = os.cpu_count() or 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,7 +18,7 @@ from typing import Final
 
 from gateway.configuration import Configuration
 from gateway.errors import TooMany, Unavailable
-from gateway.pools import LARGE_BYTES
+from gateway.pools import LARGE_BYTES, Neighbours
 from gateway.records import Principal, Quotas, Tenant
 from gateway.telemetry import Telemetry
 from sandbox.capabilities.rate_limits import Bucket
@@ -27,6 +28,9 @@ FindTenant = Callable[[str], Awaitable[Tenant | None]]
 TENANTS_MAX: Final = 10_000
 QUOTAS_AGE_S: Final = 5.0
 _LOOK_S: Final = 0.005
+LATELY_S: Final = 1.0
+SHARED_BYTES_PER_S: Final = 32 << 20
+"""Of large bodies together, while several tenants ask."""
 BURST_SHARE: Final = 6
 BURST_WHOLE_MAX: Final = 600
 """A quota of at most this many requests a minute may be used at once."""
@@ -63,38 +67,50 @@ class _Place:
         self._of.in_flight -= 1
 
 
-class _Turns:
-    """Of the pieces of large bodies the event loop handles one in each of its rounds, tenant after tenant. THREAT[TM-LIM-STARVE]:
-    a request of a few steps waits for a few pieces, however many bodies come at once."""
+class Turns:
+    """Of the pieces of large bodies the event loop handles one in each of its rounds, tenant after tenant, and while
+    other tenants ask as well, no more than a rate. THREAT[TM-LIM-STARVE]: a request of a few steps waits for a few pieces, however
+    many bodies come at once, and finds cores that are free: a client that sends as fast as it can is slowed down as well."""
 
-    def __init__(self) -> None:
-        self._lines: OrderedDict[_Tenant, deque[asyncio.Future[None]]] = OrderedDict()
+    def __init__(self, neighbours: Neighbours) -> None:
+        self._neighbours = neighbours
+        self._lines: OrderedDict[str, deque[tuple[asyncio.Future[None], int]]] = OrderedDict()
+        self._free_s = 0.0
+        """When the next piece may be handled."""
 
-    async def take(self, tenant: _Tenant) -> None:
+    async def take(self, tenant: str, size: int) -> None:
         loop = asyncio.get_running_loop()
         if not self._lines:
-            loop.call_soon(self._give, loop)
+            self._wait(loop)
         turn: asyncio.Future[None] = loop.create_future()
-        self._lines.setdefault(tenant, deque()).append(turn)
+        self._lines.setdefault(tenant, deque()).append((turn, size))
         await turn
+
+    def _wait(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._free_s > loop.time():
+            loop.call_at(self._free_s, self._give, loop)
+        else:
+            loop.call_soon(self._give, loop)
 
     def _give(self, loop: asyncio.AbstractEventLoop) -> None:
         tenant, line = self._lines.popitem(last=False)
-        turn = line.popleft()
+        turn, size = line.popleft()
         if line:
             self._lines[tenant] = line
         if not turn.done():
             turn.set_result(None)
+            if self._neighbours.has_other(tenant):
+                self._free_s = max(self._free_s, loop.time()) + size / SHARED_BYTES_PER_S
         if self._lines:
-            loop.call_soon(self._give, loop)
+            self._wait(loop)
 
 
 class Room:
     """For one body, of what its tenant has for all of them: held while it is entered, by the request or by what goes on when its
     client has left. `count` is told of each piece, and returns when it is that piece's turn."""
 
-    def __init__(self, tenant: _Tenant, turns: _Turns, most: int, telemetry: Telemetry) -> None:
-        self._tenant, self._turns, self._most, self._telemetry = tenant, turns, most, telemetry
+    def __init__(self, tenant: _Tenant, take_turn: Callable[[int], Awaitable[None]], most: int, telemetry: Telemetry) -> None:
+        self._tenant, self._take_turn, self._most, self._telemetry = tenant, take_turn, most, telemetry
         self._bytes = self._holders = 0
 
     async def count(self, size: int) -> None:
@@ -105,7 +121,7 @@ class Room:
             message = f"the bodies of this tenant's requests have more than {self._most} bytes together"
             raise TooMany("BUSY", message, "send fewer large bodies at the same time")
         if self._bytes > LARGE_BYTES:
-            await self._turns.take(self._tenant)
+            await self._take_turn(size)
 
     def __enter__(self) -> Room:
         if not self._holders:
@@ -129,7 +145,8 @@ class Admission:
     ) -> None:
         self._caps, self._telemetry, self._find_tenant, self._clock_s = caps, telemetry, find_tenant, clock_s
         self._tenants: OrderedDict[str, _Tenant] = OrderedDict()
-        self._turns = _Turns()
+        self._askers = Neighbours(LATELY_S)
+        self._turns = Turns(self._askers)
         self.in_flight = 0
         self.draining = False
         telemetry.in_flight.set_function(lambda: self.in_flight)
@@ -147,6 +164,7 @@ class Admission:
     async def check_rate(self, principal: Principal) -> None:
         """Count a request against its tenant's rate."""
         tenant, now_s = self._find(principal.tenant), self._clock_s()
+        self._askers.note(principal.tenant)
         if self._find_tenant is not None and now_s - tenant.read_s > QUOTAS_AGE_S:
             tenant.read_s = now_s  # before the await: one question at a time
             found = await self._find_tenant(principal.tenant)
@@ -173,7 +191,7 @@ class Admission:
 
     def make_room(self, name: str) -> Room:
         """For the body of a request."""
-        return Room(self._find(name), self._turns, self._caps.body_bytes_per_tenant_max, self._telemetry)
+        return Room(self._find(name), functools.partial(self._turns.take, name), self._caps.body_bytes_per_tenant_max, self._telemetry)
 
     @contextlib.contextmanager
     def hold_stream(self, name: str) -> Iterator[None]:

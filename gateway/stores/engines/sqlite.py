@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from gateway.errors import StoreFailed, Unavailable
+from gateway.pools import Neighbours
 from gateway.pools import contents as threads
 from gateway.shielding import run_to_completion
 from gateway.stores.engines.contents import Contents
@@ -103,8 +104,8 @@ class SqliteStore(Store):
         """References of such writes."""
         self._commit_s = 0.005
         """What a commit takes, lately."""
-        self._lately: dict[str, float] = {}
-        """When the last two tenants wrote rows."""
+        self._writers = Neighbours(_LATELY_SECONDS)
+        """Of rows."""
 
     @classmethod
     async def open(
@@ -165,16 +166,13 @@ class SqliteStore(Store):
         if large:
             await run_to_completion(self._place_and_write(tenant, make_steps, large, large_of))
         else:
-            self._lately.pop(tenant, None)
-            self._lately = dict([*self._lately.items(), (tenant, time.monotonic())][-2:])
+            self._writers.note(tenant)
             await self._write_rows(tenant, make_steps, {}, deletes=deletes, large_of=large_of)
 
     def _find_pause(self, tenant: str) -> float:
         """How long contents leave the disk to others between two pieces: for some commits, if another tenant has written rows
         lately. A slower disk, or one that is slowed down by this, makes it longer."""
-        now_s = time.monotonic()
-        is_shared = any(other != tenant and now_s - at_s < _LATELY_SECONDS for other, at_s in self._lately.items())
-        return min(_PAUSE_COMMITS * self._commit_s, _PAUSE_SECONDS_MAX) if is_shared else 0.0
+        return min(_PAUSE_COMMITS * self._commit_s, _PAUSE_SECONDS_MAX) if self._writers.has_other(tenant) else 0.0
 
     async def _place_and_write(
         self, tenant: str, make_steps: Callable[[], Steps[None]], large: Mapping[int, bytes], large_of: str | None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from gateway.configuration import Configuration
-from gateway.http.api.admission import Admission
-from gateway.pools import LARGE_BYTES
+from gateway.http.api.admission import SHARED_BYTES_PER_S, Admission, Turns
+from gateway.pools import LARGE_BYTES, Neighbours
 from gateway.telemetry import Telemetry
 
 
@@ -61,3 +61,21 @@ def test_a_body_that_is_given_up_leaves_its_turn_to_the_next() -> None:
             await asyncio.wait_for(staying, 30)
 
     asyncio.run(main())
+
+
+def test_tm_lim_starve_large_bodies_have_a_rate_while_other_tenants_ask() -> None:
+    async def is_given_next(others: list[str]) -> bool:
+        neighbours = Neighbours(600.0)
+        for name in ["flood", *others]:
+            neighbours.note(name)
+        turns = Turns(neighbours)
+        await turns.take("flood", 600 * SHARED_BYTES_PER_S)
+        second = asyncio.ensure_future(turns.take("flood", 1))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        given = second.done()
+        second.cancel()
+        return given
+
+    assert asyncio.run(is_given_next([])), "a tenant alone may use everything"
+    assert not asyncio.run(is_given_next(["victim"]))
