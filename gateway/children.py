@@ -12,6 +12,7 @@ annotated. A child computes for one tenant after the other; it runs our own func
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import threading
 import typing
@@ -82,16 +83,23 @@ class Children:
         if thread not in self._children:
             self._children[thread] = Child(f"{__name__}:answer", {"data": self._memory_bytes})
         try:
-            answered = self._children[thread].ask(msgspec.msgpack.encode(request), self.seconds, check)
+            answered = self._children[thread].ask(_encode(request), self.seconds, check)
         except (TimeoutError, ChildDied) as error:
             raise Overrun("too long" if isinstance(error, TimeoutError) else "too much memory") from None
         return msgspec.msgpack.decode(answered, type=_Answer)
 
     async def close(self) -> None:
-        """Of a pool of one thread."""
-        for child in self._children.values():
+        """Whatever is under way ends with `Overrun`."""
+        for child in [*self._children.values()]:
             child.kill()
-            await self._pool.run("", child.close)
+            await asyncio.to_thread(child.close)
+
+
+def _encode(request: _Request) -> bytes:
+    try:
+        return msgspec.msgpack.encode(request)
+    except OverflowError:
+        raise errors.BadRequest("INVALID_ARGUMENT", "an integer has more than 64 bits", "write it as a text") from None
 
 
 of_tenant_data = Children(tenant_data)

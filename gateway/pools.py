@@ -20,7 +20,7 @@ import os
 import threading
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -99,6 +99,7 @@ class Pool(ThreadPoolExecutor):
 acting_for: contextvars.ContextVar[str] = contextvars.ContextVar("acting_for", default="")
 """The tenant of the request under way, and of what it starts: for work that is not told whose it is."""
 LARGE_BYTES: Final = 64 << 10
+FAIR_S: Final = 0.002
 
 
 async def run_large(tenant: str, size_bytes: int, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -107,6 +108,17 @@ async def run_large(tenant: str, size_bytes: int, function: Callable[P, T], /, *
     if size_bytes <= LARGE_BYTES:
         return function(*args, **kwargs)
     return await uploads.run(tenant, function, *args, **kwargs)
+
+
+async def iterate_fairly(items: Iterable[T]) -> AsyncIterator[T]:
+    """THREAT[TM-LIM-STARVE]: items that each take a moment here, such as a decision about each of ten thousand files; after some
+    milliseconds others have their turn."""
+    until_s = time.monotonic() + FAIR_S
+    for item in items:
+        yield item
+        if time.monotonic() >= until_s:
+            await asyncio.sleep(0)
+            until_s = time.monotonic() + FAIR_S
 
 
 class Neighbours:

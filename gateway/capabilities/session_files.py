@@ -14,6 +14,7 @@ from gateway.capabilities.sources import Caller
 from gateway.errors import GatewayError
 from gateway.files.files import Files, Permitted, normalize
 from gateway.files.governed_files import FindFiles
+from gateway.pools import iterate_fairly
 from sandbox.capabilities.registry import ToolError
 from sandbox.filesystem.paths import StorePath, workspace_path
 from sandbox.workers.interface import FileChanges, FileEntry
@@ -64,7 +65,7 @@ class SessionFiles:
         key = _require(caller, "fs.read", path)
         permitted = _make_filter(caller)
         listed = await self._of(caller).list(caller.tenant, caller.session_id, key)
-        found = {file.name for file in listed if permitted(file.path)}
+        found = {file.name async for file in iterate_fairly(listed) if permitted(file.path)}
         above = key.rstrip("/") + "/"
         for changes in caller.context.left:
             found |= {file.path.removeprefix(above).split("/")[0] for file in changes.written if file.path.startswith(above)}

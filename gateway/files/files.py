@@ -22,7 +22,7 @@ from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, Preconditi
 from gateway.files import tar
 from gateway.files.overlay import Layers
 from gateway.ids import uuid7
-from gateway.pools import run_large
+from gateway.pools import iterate_fairly, run_large
 from gateway.records import NIL_UUID, FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
 from gateway.stores import text_search
 from gateway.stores.changes import Change, ChangeMode, DeleteFile, Encoding, PutFile, detect_encoding, digest_of
@@ -216,7 +216,8 @@ class Files:
         wanted = path_pattern or ""
         if wanted.startswith(f"{WORKSPACE}/"):
             wanted = wanted.removeprefix(WORKSPACE)
-        asked = [file for file in tree if file.kind == "file" and wanted in file.path and permitted(file.path)]
+        files = iterate_fairly(file for file in tree if file.kind == "file" and wanted in file.path)
+        asked = [file async for file in files if permitted(file.path)]
         readable = [file for file in asked if file.path not in unreadable]
         load = functools.partial(self._store.blobs, tenant)
         found = await text_search.search(tenant, pattern, readable, load, regex=regex)
@@ -230,7 +231,8 @@ class Files:
         session's user cannot read, and links that lead out of it."""
         async for file, content in _members(self._store, tenant, session_id, normalize(path), permitted):
             if content is not None:
-                yield tar.pack(tar.Member(file.path, file.kind, content, file.mode, file.updated_at, file.is_readonly))
+                for part in tar.pack(tar.Member(file.path, file.kind, content, file.mode, file.updated_at, file.is_readonly)):
+                    yield part
         yield tar.END
 
     async def count_left_out(self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = permit_all) -> int:
@@ -252,7 +254,7 @@ class Files:
         base = "" if key == "/" else key
         limits, at = self._store.limits, self._clock_ms()
         found = await tar.read(tenant, archive, members_max=limits.session_files, bytes_max=limits.session_bytes)
-        for entry in found:
+        async for entry in iterate_fairly(found):
             require(_join_below(base, entry.path), entry.size)
 
         def describe() -> list[Change]:
@@ -365,8 +367,8 @@ async def _members(
     base = "" if directory == "/" else directory
     tree = await store.tree(tenant, session_id)
     unreadable = find_unreadable(tree)
-    for file in tree:
-        if not file.path.startswith(base + "/") or not permitted(file.path):
+    async for file in iterate_fairly(file for file in tree if file.path.startswith(base + "/")):
+        if not permitted(file.path):
             continue
         below = msgspec.structs.replace(file, path=file.path[len(base) :])
         if file.path in unreadable:

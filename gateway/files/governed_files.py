@@ -21,6 +21,7 @@ from typing import Any, TypeAlias, TypeVar
 from gateway.errors import Conflict, NotFound, missing
 from gateway.files.files import Files, Permitted, normalize
 from gateway.policies.gate import Gate
+from gateway.pools import iterate_fairly
 from gateway.records import FileInfo, FileStat, InitialFile, Principal, Session, SessionFile
 from gateway.sessions.live import Live
 from gateway.sessions.sessions import Sessions
@@ -84,7 +85,8 @@ class GovernedFiles:
             principal.tenant, session_id, path, after=after, limit=limit + 1
         )
         shown = found[:limit]
-        return Page([file for file in shown if permitted(file.path)], shown[-1].name if len(found) > limit else None)
+        permitted_ones = [file async for file in iterate_fairly(shown) if permitted(file.path)]
+        return Page(permitted_ones, shown[-1].name if len(found) > limit else None)
 
     async def search(
         self, principal: Principal, session_id: str, pattern: str, path_pattern: str | None = None, *, regex: bool = True
@@ -146,7 +148,7 @@ class GovernedFiles:
         async with self._sessions.hold(principal, session_id) as live:
             files = self._find_files(live.record)
             if recursive:
-                for below in await files.list_below(principal.tenant, session_id, path):
+                async for below in iterate_fairly(await files.list_below(principal.tenant, session_id, path)):
                     _require_write(gate, "delete", below, 0)
             done = await files.delete(principal.tenant, session_id, path, recursive=recursive, expect=expect, protect_below=True)
             if done:

@@ -1,8 +1,9 @@
 """Compiling policies that tenants send, in processes of its own.
 
-Purpose: THREAT[TM-POL-STALL]: a hostile text can take seconds to compile. Here that costs others no more than one turn: a child
-process (`gateway.children`) compiles, one text at a time, and tenants take turns; when it takes too long or too much
-memory it is killed. It answers with the canonical form (`ir.Policy`), from which a policy is built here in microseconds per rule.
+Purpose: THREAT[TM-POL-STALL]: a hostile text can take seconds to compile. Here that costs others no more than a turn: a child
+process (`gateway.children`) compiles, one text of a tenant at a time, and tenants take turns; when it takes too long or too much
+memory it is killed. What is asked of a policy besides single decisions (`explain`, `replay`) is computed so, too. It answers with
+the canonical form (`ir.Policy`), from which a policy is built here in microseconds per rule.
 A request that needs a stored policy never waits for texts.
 """
 
@@ -10,20 +11,22 @@ from __future__ import annotations
 
 import base64
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
 
-from gateway.children import Children, Overrun
+from gateway.children import Children, Overrun, run_in_child
 from gateway.errors import Unprocessable
-from gateway.pools import Pool
+from gateway.policies.decision_log import Decided
+from gateway.pools import CORES, Pool
 from gateway.records import Record
 from policy.model import ir
 from policy.model.catalog import Catalog, load_catalog
 from policy.model.decisions import Decision
 from policy.policies import Policy
 from policy.text.diagnostics import Diagnostic
+from policy.tools.replay import replay
 
 TIMEOUT_SECONDS: Final = 20.0
 MEMORY_BYTES: Final = 2 << 30
@@ -75,6 +78,26 @@ class Changed(Record, frozen=True, kw_only=True):
     after: str
 
 
+class Explained(Record, frozen=True, kw_only=True):
+    """What a policy decides, and why."""
+
+    verdict: str
+    rule: str
+    because: str | None
+    text: str
+    limits: dict[str, int]
+
+
+class Replayed(Record, frozen=True, kw_only=True):
+    """Recent decisions put to a new policy. `loosened` are those that would have been refused before and not now."""
+
+    total: int
+    changed: int
+    loosened: int
+    not_replayable: int
+    examples: list[dict[str, Any]]
+
+
 class RefusedPolicy(Unprocessable):
     """A policy that may not be put in force. `findings` says why."""
 
@@ -90,7 +113,8 @@ class Compiler:
     """Each tenant has one text in line, however many it sends. Policies that are in the store have a child of their own."""
 
     def __init__(self, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-        self._checking = Children(Pool("policy-checks", 1, waiting_max=_WAITING_MAX), timeout_seconds, MEMORY_BYTES)
+        checks = Pool("policy-checks", max(2, CORES - 1), waiting_max=_WAITING_MAX)
+        self._checking = Children(checks, timeout_seconds, MEMORY_BYTES)
         self._loading = Children(Pool("policy-loads", 1, waiting_max=_LOADS_MAX), timeout_seconds, MEMORY_BYTES)
 
     async def compile(
@@ -112,6 +136,16 @@ class Compiler:
         before, after = old.ir.bind(old_files.get), new.ir.bind(new_files.get)
         with _refuse_overruns():
             return await self._checking.run(tenant, _diff, (before, old.catalog), (after, new.catalog))
+
+    async def explain(self, policy: Policy, event: str, attributes: dict[str, Any], *, tenant: str) -> Explained:
+        with _refuse_overruns():
+            return await run_in_child(tenant, _explain, (policy.ir, policy.catalog), event, attributes)
+
+    async def replay(self, policy: Policy, recent: Sequence[Decided], *, tenant: str) -> Replayed:
+        """Recent decisions, put to another policy. Those with masked fields cannot be."""
+        lines = [msgspec.json.encode(decided) for decided in recent if not decided.masked]
+        with _refuse_overruns():
+            return await run_in_child(tenant, _replay, (policy.ir, policy.catalog), lines, len(recent) - len(lines))
 
     async def close(self) -> None:
         await self._checking.close()
@@ -209,7 +243,7 @@ def _diff(old: Any, new: Any) -> list[Changed]:
         return f"{decision.verdict} ({decision.rule})"
 
     with _refuse_failures():
-        before, after = (Policy(*msgspec.convert(pair, tuple[ir.Policy, Catalog])) for pair in (old, new))
+        before, after = _build(old), _build(new)
         return [
             Changed(
                 capability=change.request.capability,
@@ -221,6 +255,34 @@ def _diff(old: Any, new: Any) -> list[Changed]:
             )
             for change in diff(before, after)
         ]
+
+
+def _explain(policy: Any, event: str, attributes: dict[str, Any]) -> Explained:
+    """In the child."""
+    with _refuse_failures():
+        explanation = _build(policy).explain(event, attributes)
+        decision = explanation.decision
+        told = {name: getattr(decision, name) for name in ("verdict", "rule", "because")}
+        return Explained(**told, text=str(explanation), limits=dict(decision.limits))
+
+
+def _replay(policy: Any, lines: list[bytes], not_replayable: int) -> Replayed:
+    """In the child."""
+    with _refuse_failures():
+        found = replay(_build(policy), lines, keep=20)
+        told = [(case.record, case.decision.verdict) for case in found.kept]
+        return Replayed(
+            total=found.total,
+            changed=found.changed,
+            loosened=found.loosened,
+            not_replayable=not_replayable,
+            examples=[{"event": was.event, "attributes": was.attributes, "was": was.verdict, "is": now} for was, now in told],
+        )
+
+
+def _build(pair: Any) -> Policy:
+    """A policy and its catalog, as they came to the child."""
+    return Policy(*msgspec.convert(pair, tuple[ir.Policy, Catalog]))
 
 
 def _make_finding(found: Diagnostic) -> Finding:

@@ -6,13 +6,21 @@ claims are not proved is answered with its diagnostics and changes nothing.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.policies.compiler import Changed, Compiled, Finding, decode_file, policy_of, require_programs
-from gateway.policies.in_force import Policies, Replayed
+from gateway.policies.compiler import (
+    Changed,
+    Compiled,
+    Explained,
+    Finding,
+    Replayed,
+    decode_file,
+    policy_of,
+    require_programs,
+)  # fmt: skip
+from gateway.policies.in_force import Policies
 from gateway.records import Principal, Record, StoredPolicy
 from policy import Policy
 from sandbox.capabilities.registry import Capability
@@ -45,14 +53,6 @@ class Question(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     attributes: dict[str, Any]
     sources: dict[str, str] | None = None
     main: str = "policy.hatch"
-
-
-class Explained(Record, frozen=True, kw_only=True):
-    verdict: str
-    rule: str
-    because: str | None
-    text: str
-    limits: dict[str, int]
 
 
 class Comparison(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -98,10 +98,7 @@ class Deployments:
         else:
             policy = await self._policies.find_active(principal.tenant)
         attributes = {"tenant": principal.tenant, **asked.attributes}
-        explanation = await asyncio.to_thread(policy.explain, asked.event, attributes)
-        decision = explanation.decision
-        told = {name: getattr(decision, name) for name in ("verdict", "rule", "because")}
-        return Explained(**told, text=str(explanation), limits=dict(decision.limits))
+        return await self._policies.compiler.explain(policy, asked.event, attributes, tenant=principal.tenant)
 
     async def diff(self, principal: Principal, asked: Comparison) -> list[Changed]:
         new = await self._compile_with_files(principal, asked.new)

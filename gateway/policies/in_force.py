@@ -16,20 +16,28 @@ import contextlib
 import functools
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
 from gateway.audit.buffer import AuditBuffer
 from gateway.errors import Conflict, Forbidden, Unprocessable, missing
-from gateway.policies.compiler import FOLDER, Compiled, Compiler, Finding, RefusedPolicy, decode_file, policy_of
+from gateway.policies.compiler import (
+    FOLDER,
+    Compiled,
+    Compiler,
+    Finding,
+    RefusedPolicy,
+    Replayed,
+    decode_file,
+    policy_of,
+)  # fmt: skip
 from gateway.policies.decision_log import Decided, Decisions, Difference, take_newest
 from gateway.policies.facts import facts_of, misfits
 from gateway.policies.gate import Gate
 from gateway.policies.operator_policies import OperatorBase, make_record, record_of_default
 from gateway.policies.pinned_defaults import Pins
 from gateway.policies.rates import Rates
-from gateway.records import Principal, Record, Session, StoredPolicy, Tenant
+from gateway.records import Principal, Session, StoredPolicy, Tenant
 from gateway.stores.changes import AppendAudit, PutPolicy
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
@@ -37,7 +45,6 @@ from gateway.stores.stored import Page
 from policy import Policy, builtin_catalog, make_catalog
 from policy.model import ir
 from policy.model.catalog import Catalog, load_catalog
-from policy.tools.replay import Replay, replay
 from sandbox.capabilities.registry import Capability
 
 KEPT_POLICIES = 256
@@ -45,16 +52,6 @@ AFTER_DEFAULT = "-"
 """The place in a list of policies after the default: no store has such a one."""
 UNHOOKED = frozenset(builtin_catalog().capabilities) - {"run"}
 """What is decided besides programs and their calls: no hook runs around it."""
-
-
-class Replayed(Record, frozen=True, kw_only=True):
-    """Recent decisions put to a new policy. `loosened` are those that would have been refused before and not now."""
-
-    total: int
-    changed: int
-    loosened: int
-    not_replayable: int
-    examples: list[dict[str, Any]]
 
 
 class PolicyGone(Forbidden):
@@ -204,16 +201,7 @@ class Policies:
     async def rehearse(self, tenant: str, policy: Policy) -> Replayed:
         """The tenant's recent decisions, put to another policy."""
         recent = list((await self._find_in_force(tenant)).lately.recent)
-        lines = [msgspec.json.encode(decided) for decided in recent if not decided.masked]
-        found: Replay = await asyncio.to_thread(replay, policy, lines, keep=20)
-        told = [(case.record, case.decision.verdict) for case in found.kept]
-        return Replayed(
-            total=found.total,
-            changed=found.changed,
-            loosened=found.loosened,
-            not_replayable=len(recent) - len(lines),
-            examples=[{"event": was.event, "attributes": was.attributes, "was": was.verdict, "is": now} for was, now in told],
-        )
+        return await self.compiler.replay(policy, recent, tenant=tenant)
 
     async def list_unfit(self, tenant: str, name: str, catalog: Catalog) -> list[Finding]:
         """What a policy with this catalog cannot hold of the tenant's plan and facts: it would refuse every session."""

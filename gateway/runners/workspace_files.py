@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from gateway.errors import GatewayError, NotFound
+from gateway.pools import iterate_fairly
 from gateway.runners import wire
 from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Permitted, everything, pack_tree
 from gateway.runners.command_life import CommandLife, check_path
@@ -65,7 +66,7 @@ class WorkspaceFiles(CommandLife):
 
     async def read_texts(self, path: str, permitted: Permitted) -> AsyncIterator[tuple[str, bytes | None]]:
         """The files below a folder that may be searched; None for what is too large or could not be read."""
-        for entry in await self.list_entries(path, recursive=True):
+        async for entry in iterate_fairly(await self.list_entries(path, recursive=True)):
             if entry.kind == "file" and permitted(entry.path):
                 is_small = entry.size_bytes <= MAX_SEARCHED_BYTES
                 yield entry.path, await self._read_below(path, entry.path) if is_small else None
@@ -84,7 +85,8 @@ class WorkspaceFiles(CommandLife):
 
     async def _survey(self, path: str, permitted: Permitted) -> dict[str, wire.FileEntry]:
         try:
-            found = [entry for entry in await self.list_entries(path, recursive=True) if permitted(entry.path)]
+            listed = iterate_fairly(await self.list_entries(path, recursive=True))
+            found = [entry async for entry in listed if permitted(entry.path)]
             return {entry.path: _still(entry) for entry in found}
         except NotFound as refused:
             if refused.code != "PATH_NOT_FOUND":
@@ -98,7 +100,7 @@ class WorkspaceFiles(CommandLife):
         self._check_open()
         check_path(path)
         members, room_bytes = [], MAX_ARTIFACT_BYTES
-        for entry in await self.list_entries(path, recursive=True):
+        async for entry in iterate_fairly(await self.list_entries(path, recursive=True)):
             if entry.kind != "other" and permitted(entry.path):
                 if entry.kind == "file" and entry.size_bytes > room_bytes:
                     raise too_large("an archive", MAX_ARTIFACT_BYTES)

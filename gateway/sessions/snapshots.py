@@ -22,6 +22,7 @@ import msgspec
 from gateway.errors import BadRequest, Conflict, GatewayError, Unavailable
 from gateway.ids import uuid7
 from gateway.policies.gate import Gate
+from gateway.pools import iterate_fairly
 from gateway.records import Principal, Record, RegistryEntry, Session, Snapshot
 from gateway.sessions.opening import get_snapshot
 from gateway.sessions.persistence import Seals, audit_snapshot, describe_snapshot, find_origin
@@ -247,7 +248,7 @@ class Snapshots:
                 await worker.describe(one, await self._seals.open(principal.tenant, await self.export(principal, one)))
             found = msgspec.convert(msgspec.to_builtins(await worker.compare(old_id, new_id)), Diff)
         gate = await self._sessions.tenant_gate(principal)
-        return msgspec.structs.replace(found, files=_show(found.files, gate))
+        return msgspec.structs.replace(found, files=await _show(found.files, gate))
 
     @contextlib.asynccontextmanager
     async def _open_inspection(self, tenant: str) -> AsyncIterator[Worker]:
@@ -259,8 +260,11 @@ class Snapshots:
                 raise Unavailable("WORKER_LOST", str(lost), "try again") from None
 
 
-def _show(changes: dict[str, list[str]], gate: Gate) -> dict[str, list[str]]:
-    return {kind: [path for path in paths if gate.permits("fs.read", {"path": path})] for kind, paths in changes.items()}
+async def _show(changes: dict[str, list[str]], gate: Gate) -> dict[str, list[str]]:
+    return {
+        kind: [path async for path in iterate_fairly(paths) if gate.permits("fs.read", {"path": path})]
+        for kind, paths in changes.items()
+    }
 
 
 def _begin_and_end(forks: list[Session]) -> tuple[list[Change], list[Change]]:

@@ -10,8 +10,8 @@ from typing import Any
 from gateway.capabilities.functions import FunctionSource
 from gateway.clock import now_ms
 from gateway.configuration import Configuration
-from gateway.policies.compiler import compile_here, policy_of
-from gateway.policies.in_force import Policies, Replayed, catalog_of
+from gateway.policies.compiler import Replayed, compile_here, policy_of
+from gateway.policies.in_force import Policies, catalog_of
 from gateway.records import Principal, Quotas, Run, StoredPolicy, Tenant
 from gateway.runs.runs import RunBody
 from gateway.service import Service

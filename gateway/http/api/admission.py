@@ -68,9 +68,9 @@ class _Place:
 
 
 class Turns:
-    """Of the pieces of large bodies the event loop handles one in each of its rounds, tenant after tenant, and while
-    other tenants ask as well, no more than a rate. THREAT[TM-LIM-STARVE]: a request of a few steps waits for a few pieces, however
-    many bodies come at once, and finds cores that are free: a client that sends as fast as it can is slowed down as well."""
+    """Of the pieces of large bodies the event loop handles one in each of its rounds, tenant after tenant; while other tenants
+    ask as well, no more than a rate. THREAT[TM-LIM-STARVE]: a request of a few steps waits for a few pieces, however many bodies
+    come at once, and finds cores that are free: a client that sends as fast as it can is slowed down, too."""
 
     def __init__(self, neighbours: Neighbours) -> None:
         self._neighbours = neighbours
@@ -191,7 +191,9 @@ class Admission:
 
     def make_room(self, name: str) -> Room:
         """For the body of a request."""
-        return Room(self._find(name), functools.partial(self._turns.take, name), self._caps.body_bytes_per_tenant_max, self._telemetry)
+        return Room(
+            self._find(name), functools.partial(self._turns.take, name), self._caps.body_bytes_per_tenant_max, self._telemetry
+        )
 
     @contextlib.contextmanager
     def hold_stream(self, name: str) -> Iterator[None]:

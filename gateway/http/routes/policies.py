@@ -11,9 +11,9 @@ from msgspec import Meta
 from gateway.http.api.operation import Operation
 from gateway.http.api.pagination import Page, PageQuery, paginate
 from gateway.lifecycle.repinning import Repin, Repinned
-from gateway.policies.compiler import Changed
+from gateway.policies.compiler import Changed, Explained
 from gateway.policies.decision_log import Decided, Difference
-from gateway.policies.deployments import Checked, Comparison, Deploy, Deployed, Explained, Question, Sources
+from gateway.policies.deployments import Checked, Comparison, Deploy, Deployed, Question, Sources
 from gateway.records import StoredPolicy
 from gateway.service import Service
 

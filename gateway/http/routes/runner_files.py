@@ -22,6 +22,7 @@ from gateway.files import tar
 from gateway.http.api.operation import Call, Events, Operation, Raw, in_thread
 from gateway.http.routes.files import TAR
 from gateway.http.routes.runners import BUSY, TAG, THREAD
+from gateway.pools import iterate_fairly
 from gateway.runners import wire
 from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Permitted
 from gateway.runners.beneath import NAMES
@@ -196,7 +197,7 @@ def _trees(service: Service) -> list[Operation]:
         path = call.query.path or "."
         permitted = await _may_read(service, call, path)
         listed = await (await service.runners.use(*in_thread(call))).list_entries(path, recursive=call.query.recursive)
-        return [one for one in listed if permitted(one.path)]
+        return [one async for one in iterate_fairly(listed) if permitted(one.path)]
 
     async def make_runner_directory(call: Call) -> None:
         await Governor(service).require_path(call.principal, call.path["thread_id"], "fs.write", call.body.path, bytes=0)
@@ -204,7 +205,7 @@ def _trees(service: Service) -> list[Operation]:
 
     async def require_all(call: Call, event: str, path: str, below: list[wire.FileEntry], **more: Any) -> None:
         gate, seen = await Governor(service).require_path(call.principal, call.path["thread_id"], event, path, **more)
-        for entry in below:
+        async for entry in iterate_fairly(below):
             gate.require(event, {"path": posixpath.normpath(f"{seen}/{entry.path}"), **more})
 
     async def find_below(call: Call, path: str) -> list[wire.FileEntry]:

@@ -12,6 +12,7 @@ own sessions.
 from __future__ import annotations
 
 import asyncio
+import functools
 import posixpath
 import secrets as random
 from collections.abc import Callable, Mapping
@@ -21,6 +22,7 @@ from typing import Any, TypeVar, Unpack
 import msgspec
 
 from gateway.errors import GatewayError
+from gateway.pools import tenant_data
 from gateway.runners import wire
 from gateway.runners.bindings import seen_from
 from gateway.runners.command_life import Control, taking_turn
@@ -92,7 +94,7 @@ class Wasm(Provider["WasmSession"]):
     async def _make(
         self, destination: wire.Destination, binding: wire.Binding, session_id: str, kept: Mapping[str, bytes]
     ) -> WasmSession:
-        files = await asyncio.to_thread(read_files, kept, self.files) if kept else images.files()
+        files = await tenant_data.run(self.tenant, read_files, kept, self.files) if kept else images.files()
         return WasmSession(self, destination, session_id, files, binding)
 
     async def close(self, *, leaving: bool = False) -> None:
@@ -150,7 +152,7 @@ class WasmSession(RunnerSession):
         """INVARIANT: files are persisted before what is known of their mounts: an old file must not pass for a newer change."""
         async with self._storing:
             files = self._files
-            values, removed = await asyncio.to_thread(compare_files, self._stored, files)
+            values, removed = await tenant_data.run(self.provider.tenant, compare_files, self._stored, files)
             if values or removed:
                 await self.provider.states.save(self.id, values, removed)
             self._stored = files
@@ -233,15 +235,19 @@ class WasmSession(RunnerSession):
     # Files
 
     async def _perform(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
+        def work() -> bytes:
+            return place.perform(verb, path, contents, **options)
+
         if verb in READING:
-            return self._workspace().perform(verb, path, contents, **options)
+            place = self._workspace()
+            return await tenant_data.run(self.provider.tenant, work)
         async with self._turn:
             place = self._workspace()
             for name in filter(None, (path, options.get("target"))):
                 below = seen_from(place.top, posixpath.normpath(posixpath.join(place.top, name)))
                 if any(mount.read_only and seen_from(f"/{mount.path}", f"/{below}") is not None for mount in self._mounts):
                     raise read_only(name)
-            place.perform(verb, path, contents, **options)
+            await tenant_data.run(self.provider.tenant, work)
             self._files = place.vfs.checkpoint()
             return b""
 
@@ -249,7 +255,8 @@ class WasmSession(RunnerSession):
 
     async def _freeze(self) -> bytes:
         state, origin = SandboxState(Language.SHELL, self._files, 0), Origin("runner", self._limits)
-        return await asyncio.to_thread(save, state, origin, self.provider.keys, tenant=self.provider.tenant)
+        tenant = self.provider.tenant
+        return await tenant_data.run(tenant, functools.partial(save, tenant=tenant), state, origin, self.provider.keys)
 
     async def _thaw(self, frozen: bytes) -> None:
         keys, tenant, files = self.provider.keys, self.provider.tenant, self.provider.files
@@ -258,7 +265,7 @@ class WasmSession(RunnerSession):
             return thaw(open_snapshot(frozen, keys, tenant=tenant, files=files), files=files).files
 
         try:
-            self._replace(await asyncio.to_thread(open_files))
+            self._replace(await tenant_data.run(tenant, open_files))
         except RequestError as refused:
             raise unavailable("the snapshot cannot be restored", refused.error.code) from None
 

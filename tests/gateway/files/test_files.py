@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from gateway.children import Overrun
 from gateway.clock import now_ms
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge
+from gateway.files import tar
 from gateway.files.contract_filesystem import InMemorySessionFileSystemFactory
 from gateway.files.files import Files, normalize
 from gateway.records import NIL_UUID, InitialFile
@@ -381,3 +383,39 @@ def test_a_file_over_the_limit_is_refused_before_it_is_decoded() -> None:
         await files.write_bytes(T1, S1, "/a", b"\0" * 1024)
 
     with_files(scenario, StoreLimits(file_bytes=1024))
+
+
+def test_tm_lim_starve_others_have_their_turn_while_many_files_are_decided_about() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        await store.write(T1, [put_file(f"/d/{number}", b"text", session_id=S1) for number in range(60)])
+        rounds, seen = 0, list[int]()
+
+        async def count_rounds() -> None:
+            nonlocal rounds
+            while True:
+                rounds += 1
+                await asyncio.sleep(0)
+
+        def decide_slowly(_: str) -> bool:
+            seen.append(rounds)
+            until_s = time.thread_time() + 0.001
+            while time.thread_time() < until_s:
+                pass
+            return False
+
+        others = asyncio.ensure_future(count_rounds())
+        for work in (
+            lambda: files.search(T1, S1, "text", permitted=decide_slowly),
+            lambda: files.count_left_out(T1, S1, permitted=decide_slowly),
+        ):
+            seen.clear()
+            await work()
+            assert len(seen) >= 60 and len(set(seen)) > 10
+        others.cancel()
+
+    with_files(scenario)
+
+
+def test_tm_lim_starve_an_archive_holds_the_content_itself_and_no_copy() -> None:
+    content = bytes(1000)
+    assert any(part is content for part in tar.pack(tar.Member("/f", "file", content, 0o644)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from gateway.errors import BadRequest, GatewayError, Unavailable, Unsupported
 from gateway.runners.artifacts import MemoryBlobs
 from gateway.runners.providers.ssh import Ssh
 from gateway.runners.providers.wasm import Wasm, WasmSession
+from gateway.runners.providers.wasm_workspace import Workspace
 from gateway.runners.wire import ArtifactRequest, Destination
 from sandbox.encoding.sealing import Keys
 from tests.gateway.runners.places import Servers, Vault, a_place, go, read, run, until, write
@@ -220,3 +222,19 @@ async def _status(running: asyncio.Task[Any]) -> str:
 
 
 # hatchway
+
+
+def test_tm_lim_starve_wasm_files_are_worked_on_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    perform, threads = Workspace.perform, list[int]()
+
+    def note(self: Workspace, *args: Any, **options: Any) -> bytes:
+        threads.append(threading.get_ident())
+        return perform(self, *args, **options)
+
+    async def check(session: WasmSession) -> None:
+        monkeypatch.setattr(Workspace, "perform", note)
+        await write(session, "a", b"x")
+        assert await read(session, "a") == b"x" and [one.path for one in await session.list_entries(".", recursive=True)] == ["a"]
+        assert threads and threading.get_ident() not in threads
+
+    in_wasm(check)
