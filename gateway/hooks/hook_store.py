@@ -22,7 +22,7 @@ import msgspec
 
 from gateway.egress import Decide, Egress
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, Unprocessable, missing
-from gateway.hooks.events import HookEvent
+from gateway.hooks.events import BLOCKABLE_EVENTS, HookEvent
 from gateway.hooks.executors import Executors
 from gateway.hooks.executors.programs import WASM_MEMORY_MB, RunAside
 from gateway.hooks.executors.webhooks import FindKey
@@ -284,8 +284,10 @@ class HookStore:
         )
         agent = session.facts.get("agent_id")
         occasion = Occasion(event=event, session_id=session.id, data=data, turn_id=run_id, org_id=session.tenant, agent_id=agent)
+        # THREAT[TM-HOOK-008]: the policy's judge what others have rewritten, and see results before others do.
+        hooks = [*own, *due] if event in BLOCKABLE_EVENTS else [*due, *own]
         fired = await fire(
-            occasion, [*due, *own], executors.run, recheck, muted=await self.list_muted(session.tenant), clock_ms=self._clock_ms
+            occasion, hooks, executors.run, recheck, muted=await self.list_muted(session.tenant), clock_ms=self._clock_ms
         )
         for outcome in fired.outcomes:
             note("hook", outcome.hook_id, session=session.id, outcome=msgspec.to_builtins(outcome))

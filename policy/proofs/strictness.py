@@ -2,7 +2,8 @@
 
 An answer is as strict as another when whatever it lets happen, the other lets happen too, with no lighter duty: the verdict
 is no weaker, each approval is by the same approver and lapses no later, a person is asked wherever one was, each rate is as
-tight, each limit as low, and each hook runs the same program and fails no more openly.
+tight, each limit as low, and each hook runs the same program, fails no more openly, and judges as late, or sees a result as
+early, as it did.
 `is_as_strict` says so of two decisions. `find_weaknesses` says so of two policies: each condition it gives holds exactly where
 one part of the relation fails, and where none can hold, the new policy is as strict for every request.
 A rate is one counter for each capability: what one counter of the old policy counts must be counted together in the new one, by
@@ -11,13 +12,14 @@ one counter that is as tight, or by several whose counts together are no higher.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, TypeVar
 
 from policy.model import ir
 from policy.model.decisions import RANK, Decision
 from policy.model.kinds import KINDS
 
+H = TypeVar("H", bound=ir.HookCall)
 CanHold = Callable[[ir.Expr], bool]
 Part = Literal["verdict", "approval", "rate", "hook", "limit"]
 
@@ -42,6 +44,7 @@ def is_as_strict(new: Decision, old: Decision) -> bool:
         and (old.verdict != "ask" or new.auto is None or old.auto is not None)
         and all(any(is_as_tight(rate, o) for rate in new.rates) for o in old.rates)
         and all(any(is_strict_hook(hook, o) for hook in new.hooks) for o in old.hooks)
+        and all(kept or allowed for o in old.hooks for _, kept, allowed in find_meddlers(new.hooks, old.hooks, o))
         and all(name in limits and limits[name] <= value for name, value in old.limits)
     )
 
@@ -69,6 +72,22 @@ def is_strict_hook(hook: ir.HookCall, old: ir.HookCall) -> bool:
     if hook.on_error != old.on_error:
         return hook.on_error == "block"
     return hook.timeout_ms <= old.timeout_ms if hook.on_error == "block" else hook.timeout_ms >= old.timeout_ms
+
+
+def find_meddlers(new: Sequence[H], old: Sequence[H], hook: H) -> Iterator[tuple[H, list[H], list[H]]]:
+    """THREAT[TM-POL-013]: hooks of the new policy that could undo what `hook` of the old one does: rewrite what it has judged,
+    for it is not asked again, or see and disguise a result before it does. With each come those that make up for it: hooks of the
+    new policy that do what `hook` does on the other side of it, and hooks of the old one that it stands for, on its side there.
+    """
+    if hook.phase not in ("before", "after", "user_prompt_submit"):
+        return  # nothing is rewritten there
+    step = -1 if hook.phase == "after" else 1
+    beyond = [other for other in old[::step][old[::step].index(hook) + 1 :] if other.phase == hook.phase]
+    ordered = [other for other in new[::step] if other.phase == hook.phase]
+    for number, other in enumerate(ordered):
+        if not is_strict_hook(other, hook):
+            kept = [later for later in ordered[number + 1 :] if is_strict_hook(later, hook)]
+            yield other, kept, [allowed for allowed in beyond if is_strict_hook(other, allowed)]
 
 
 def is_same_program(hook: ir.HookCall, old: ir.HookCall) -> bool:
@@ -128,6 +147,12 @@ class _Comparison:
             kept = [other.guard for other in self.new.hooks if is_strict_hook(other, hook)]
             bound = f" with the program sha256:{hook.sha256[:16]}…" if hook.sha256 else ""
             yield from _lose("hook", f"runs the hook `{hook.name}`{bound}", [hook.guard], kept, where)
+            place = "first" if hook.phase == "after" else "last"
+            for other, again, allowed in find_meddlers(self.new.hooks, self.old.hooks, hook):
+                if hook.guard not in {one.guard for one in again} and other.guard not in {one.guard for one in allowed}:
+                    words = f"runs the hook `{hook.name}` {place}, where `{other.name}` now comes"
+                    guards = [one.guard for one in (*again, *allowed)]
+                    yield from _lose("hook", words, [ir.All((hook.guard, other.guard))], guards, where)
 
     def _compare_verdicts(self) -> Iterator[Weakness]:
         old, new = self.old, self.new

@@ -74,6 +74,14 @@ def make_pair(rng: Random) -> tuple[Program, Program]:
             second[place] = _tweak(rng, second[place])
         else:
             second.insert(place, _make_statement(rng, 8))
+    if rng.random() < 0.3:
+        phase = rng.choice(["before", "after"])
+        hooks = [
+            f'hook hook{name} on {phase} {TOOL}{when} run wasm "h.wasm" timeout 1s on_error block'
+            for name, when in zip("klm", ("", "", f" when {_make_condition(rng)}"), strict=True)
+        ]
+        first += rng.sample(hooks, rng.randint(1, 2))
+        second += rng.sample(hooks, rng.randint(1, 3))
     claims = [f"prove no {TOOL} when {_make_condition(rng)}" for _ in range(rng.randint(0, 2))]
     return _lower(first), _lower(_distinct(second) + claims)
 
@@ -193,7 +201,22 @@ def _is_weaker(before: Decision, after: Decision) -> bool:
             return True
         if hook.on_error == other.on_error == "warn" and other.timeout_ms < hook.timeout_ms:
             return True
+    if _is_meddled_with(before, after):
+        return True
     return any(not any(_is_tight(rate, old) for rate in after.rates) for old in before.rates)
+
+
+def _is_meddled_with(before: Decision, after: Decision) -> bool:
+    """Whether a hook that was not there, or elsewhere, may rewrite what one of before has judged, or come before it to a result.
+    Called where each hook of before is there."""
+    for phase in ("before", "after"):
+        was, now = ([hook.name for hook in decision.hooks if hook.phase == phase] for decision in (before, after))
+        if phase == "after":
+            was.reverse()
+            now.reverse()
+        if any(other not in was[place:] for place, name in enumerate(was) for other in now[now.index(name) :]):
+            return True
+    return False
 
 
 def _is_split(points: list[tuple[Decision, Decision]]) -> bool:

@@ -290,6 +290,46 @@ def test_tm_pol_012_a_no_op_under_the_name_of_the_bases_hook_program_does_not_na
     assert found == ([] if narrows else ["HP081"])
 
 
+def _hooks(*names: str, phase: str = "before") -> str:
+    own, *lines = "allow fs.read", *(f'hook {n} on {phase} fs.read run shell "{n}.sh" timeout 1s on_error block' for n in names)
+    return "\n".join([own, *lines])
+
+
+@pytest.mark.parametrize(
+    ("base", "mine", "phase", "narrows"),
+    [
+        (["guard"], ["own", "guard"], "before", True),
+        (["guard"], ["guard", "own"], "before", False),
+        (["guard", "last"], ["guard", "own", "last"], "before", False),
+        (["guard", "last"], ["last", "guard"], "before", False),
+        (["guard", "last"], ["own", "guard", "last"], "before", True),
+        (["redact"], ["redact", "own"], "after", True),
+        (["redact"], ["own", "redact"], "after", False),
+        (["greet"], ["greet", "own"], "session_start", True),
+    ],
+)
+def test_tm_pol_013_no_hook_may_rewrite_what_the_bases_hook_has_judged(
+    base: list[str], mine: list[str], phase: str, narrows: bool
+) -> None:
+    def text(names: list[str]) -> str:
+        return (
+            _hooks(*names, phase=phase).replace(" fs.read run", " run")
+            if phase == "session_start"
+            else _hooks(*names, phase=phase)
+        )
+
+    found = errors(small(text(mine)).replace("v 1", "v 1 narrows base", 1), {"base.hatch": f"policy base v 1\n{text(base)}"})
+    assert found == ([] if narrows else ["HP081"])
+
+
+def test_tm_pol_013_a_guard_on_both_sides_or_another_condition_is_enough() -> None:
+    guard = 'hook guard on before fs.read when user == a run shell "g.sh" timeout 1s on_error block\n'
+    other = 'hook own on before fs.read when user == {} run shell "o.sh" timeout 1s on_error block\n'
+    for user, expected in (("b", []), ("a", ["HP081"])):
+        mine = small("allow fs.read\n" + guard + other.format(user)).replace("v 1", "v 1 narrows base", 1)
+        assert errors(mine, {"base.hatch": f"policy base v 1\nallow fs.read\n{guard}"}) == expected
+
+
 def test_tm_pol_012_diff_compares_hook_programs_by_content(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from policy.tools.commands import main
 

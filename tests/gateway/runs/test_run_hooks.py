@@ -443,3 +443,29 @@ def test_what_a_hook_that_blocks_a_call_says_to_people_is_told_with_the_run() ->
             assert ("HOOK_MESSAGE", "ask ann first") in [(one.code, one.message) for one in done.result.diagnostics]
 
     asyncio.run(main())
+
+
+def test_tm_hook_008_a_policys_hooks_judge_what_other_hooks_rewrote_and_see_results_first() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            text = (
+                "policy hooked v 1\nallow session.create\nallow run\nlimit run { cpu 1s memory 64MiB output 1KiB }\n"
+                'hook guard on before run run shell "guard.sh" timeout 30s on_error block\n'
+                'hook redact on after run run shell "redact.sh" timeout 30s on_error block\n'
+                'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
+            )
+            redacted = json.dumps({"decision": "mutate", "patch": {"stdout": "redacted"}})
+            guard = "if grep -q evil; then exit 1; fi"
+            await activate(
+                house.policies, {"p.hatch": text, "guard.sh": guard, "redact.sh": f"grep -q secret && echo '{redacted}'"}
+            )
+            disguised = json.dumps({"decision": "mutate", "patch": {"stdout": "disguised"}})
+            await hook(house, "disguise", "after_run", f"if grep -q secret; then echo '{disguised}'; fi")
+            done = await run(house, "print('sec' + 'ret')")
+            assert done.result is not None and done.result.stdout == "redacted"
+            evil = json.dumps({"decision": "mutate", "patch": {"code": "print('evil')"}})
+            await hook(house, "rewrite", "before_run", f"echo '{evil}'")
+            with pytest.raises(Forbidden):
+                await run(house, "1")
+
+    asyncio.run(main())
