@@ -20,6 +20,7 @@ from policy.text.spelling import mixes_scripts
 
 Targets = tuple[Capability, ...]
 _ABOUT_CATALOG = ("HP020", "HP021")
+_WILDCARDS = frozenset("*?")
 _FORMER = {("session.role", "runner"): "member", ("session.creator_role", "runner"): "member"}
 """Words that policies may still say, by field, and what they are called now: a deny must not lose its meaning with its word."""
 
@@ -102,10 +103,13 @@ class Vocabulary:
                 what = "a field; fields are compared with constants" if is_field else "a condition, not a value"
                 self.error("HP030", f"`{word}` is {what}", value.token, f'write `"{word}"` if the text is meant')
                 return None
-        if field_.type.labels is not None and field_.type.within == "in" and "*" in word:
+        if field_.type.labels is not None and field_.type.within == "in" and (sign := next(iter(_WILDCARDS & set(word)), "")):
             hint = f"`{field_.name} under` a folder covers everything below it; write the folder alone"
             self.error(
-                "HP029", f"`*` is no wildcard in {field_.type.words}: {word} matches only a file called so", value.token, hint
+                "HP029",
+                f"`{sign}` is no wildcard in {field_.type.words}: {word} matches only a file called so",
+                value.token,
+                hint,
             )
             return None
         return self.text(field_, value)

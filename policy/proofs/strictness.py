@@ -148,7 +148,7 @@ class _Comparison:
             bound = f" with the program sha256:{hook.sha256[:16]}…" if hook.sha256 else ""
             yield from _lose("hook", f"runs the hook `{hook.name}`{bound}", [hook.guard], kept, where)
             place = "first" if hook.phase == "after" else "last"
-            for other, again, allowed in find_meddlers(self.new.hooks, self.old.hooks, hook):
+            for other, again, allowed in find_meddlers(self.new.hooks, self.old.hooks, hook) if kept else ():
                 if hook.guard not in {one.guard for one in again} and other.guard not in {one.guard for one in allowed}:
                     words = f"runs the hook `{hook.name}` {place}, where `{other.name}` now comes"
                     guards = [one.guard for one in (*again, *allowed)]

@@ -267,6 +267,7 @@ BUILDER = SimpleNamespace(
     size=_value("size"),
     duration=_value("duration"),
     set=_keep_present,
+    words=_keep_present,
     record=_keep_present,
     pair=tuple,
     setting=tuple,

@@ -50,7 +50,7 @@ HP024 unknown-word | A word is not one of those allowed here. | Limits, executor
 HP025 duplicate | A name is defined twice. | One name, one meaning.
 HP026 confusable | A name looks like another. | A reader must be able to tell them apart.
 HP028 optional-field | The field may be absent and has no default. | A guard over a missing value has no answer.
-HP029 path-wildcard | A path in a condition holds a `*`. | Paths have no wildcards; the rule would protect nothing.
+HP029 path-wildcard | A path in a condition holds a `*` or `?`. | Paths have no wildcards; the rule would protect nothing.
 HP030 type | A value has the wrong type for its field. | Comparisons are between like and like.
 HP031 unit | A number has the wrong unit, or lacks one. | 4096 what?
 HP032 range | A number lies outside what the field can hold. | The comparison would always give the same answer.

@@ -244,6 +244,8 @@ def test_tm_pol_010_a_host_is_in_normal_form_before_any_rule_though_none_looks_a
 
 def test_tm_pol_011_a_wildcard_in_a_path_is_refused() -> None:
     assert errors(small('allow fs.read\ndeny fs.read when path under "/data/*"')) == ["HP029"]
+    assert errors(small('allow fs.read\ndeny fs.read when path == "/data?"')) == ["HP029"]
+    assert errors(small("allow fs.read\ndeny any with effects { }")) == ["HP001"]
 
 
 def test_tm_pol_011_a_promise_in_an_imported_header_is_refused() -> None:
