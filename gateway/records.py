@@ -219,7 +219,8 @@ Verdict = Literal["approved", "rejected", "expired", "cancelled"]
 
 class Approval(Record, frozen=True, kw_only=True):
     """A call that waits for an approval, or did. It is bound to capability, canonical arguments, session and policy digest;
-    `uses_left` makes it single-use. `always` decisions answer later calls with the same binding."""
+    `uses_left` makes it single-use. `always` decisions answer later calls with the same binding. `command`: what waits is that
+    command of a runner's thread (`thread/command_id`), and `run_id` is of no run."""
 
     id: str
     tenant: str
@@ -241,6 +242,7 @@ class Approval(Record, frozen=True, kw_only=True):
     decided_at: int | None = None
     reason: str = ""
     uses_left: int = 1
+    command: str = ""
 
 
 class AuditRecord(Record, frozen=True, kw_only=True):

@@ -66,6 +66,7 @@ from gateway.runs.runs import Runs
 from gateway.runs.scheduler import Scheduler
 from gateway.runs.single_runs import SingleRuns
 from gateway.runs.suspension import Suspension
+from gateway.runs.waiting_commands import WaitingCommands
 from gateway.sessions.eviction import Eviction
 from gateway.sessions.live import LiveSessions
 from gateway.sessions.opening import SessionOpener
@@ -131,8 +132,8 @@ class Service:
         retention = read_rules(configuration)
         self.upkeep = Upkeep(store, self.sessions, self.registry, self.policies, now, retention, self.listeners)
         self.maintenance = Maintenance(
-            store, self.eviction, self.policies, self.approvals, self.resumption, self.upkeep, self.tally, self.clock,
-            self.runners.pool,
+            store, self.eviction, self.policies, self.approvals, self.resumption, self.waiting, self.upkeep, self.tally,
+            self.clock, self.runners.pool,
         )  # fmt: skip
 
     def _construct_sessions(self) -> None:
@@ -188,8 +189,11 @@ class Service:
             now,
             self.readiness.require,
         )
+        self.waiting = WaitingCommands(
+            store, self.approvals, lambda tenant, waiting: Governor(self).go_on(tenant, waiting), self.keys, now
+        )
         self.resumption = Resumption(
-            self.runs, sessions, self.scheduler, programs, self.completion, self.suspension, self.approvals, now
+            self.runs, sessions, self.scheduler, programs, self.completion, self.suspension, self.approvals, self.waiting, now
         )
         self.repinning = Repinning(store, self.policies, sessions, self.runs, now)
 
@@ -320,6 +324,7 @@ class Service:
         await self.registry.close()
         await self.runners.pool.close()
         self.resumption.close()
+        await self.waiting.close()
         await self.eviction.evict_all()
         await self.policies.compiler.close()
         await self.catalogue.close()

@@ -22,6 +22,7 @@ from gateway.policies.in_force import Policies
 from gateway.runners.pool import Pool
 from gateway.runs.approvals import Approvals
 from gateway.runs.resumption import Resumption
+from gateway.runs.waiting_commands import WaitingCommands
 from gateway.sessions.eviction import Eviction
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
@@ -39,6 +40,7 @@ class Maintenance:
     _policies: Policies
     _approvals: Approvals
     _resumption: Resumption
+    _waiting: WaitingCommands
     _upkeep: Upkeep
     _tally: Tally
     _clock: SteadyClock
@@ -74,6 +76,7 @@ class Maintenance:
     async def _resume(self, tenant: str) -> None:
         for run in await list_resumable(self._store, self._approvals, tenant):
             self._resumption.schedule(run.tenant, run.id, run.user)
+        await self._waiting.recover(tenant)
 
     async def _evict_and_expire(self) -> None:
         while True:
@@ -83,8 +86,7 @@ class Maintenance:
                 async for tenant in walk(self._store.tenants):
                     with _log_failure(f"upkeep of {tenant.id}"):
                         await self._eviction.relieve(tenant)
-                        for expired in await self._approvals.expire(tenant.id):
-                            self._resumption.schedule(expired.tenant, expired.run_id, expired.requested_by)
+                        await self._resumption.expire(tenant.id)
             with _log_failure("upkeep of runners"):
                 await self._runners.retire()
 

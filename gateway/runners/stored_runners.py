@@ -74,7 +74,7 @@ class StoredLeases:
 
 
 class LastingCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A command that does not end with the gateway: as it was asked for, by whom, and as hooks and policy left it."""
+    """A command that does not end with the gateway: as it was asked for, by whom, and as hooks and a policy left it."""
 
     thread_id: str
     session_id: str
@@ -82,6 +82,7 @@ class LastingCommand(msgspec.Struct, frozen=True, kw_only=True):
     asked: Command
     command: Command
     started_ms: int
+    policy: str = ""
 
 
 class LastingCommands:

@@ -146,8 +146,9 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
-    """`exit_code` is None for a command that did not end by itself. `status` (exited | timeout | cancelled | lost),
-    `dropped_bytes` and `warnings` (what could not be written back to a mounted store) are ours."""
+    """`exit_code` is None for a command that did not end by itself. `status` (exited | timeout | cancelled | lost; running or
+    waiting before), `dropped_bytes`, `warnings` (what could not be written back to a mounted store) and `approvals` (ids of what
+    it waits for) are ours."""
 
     command_id: str
     exit_code: int | None = None
@@ -156,10 +157,12 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     status: str = "exited"
     dropped_bytes: int = 0
     warnings: list[str] = []
+    approvals: list[str] = []
 
 
 class CommandInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """Ours. `status` is that of a result, `running`, or `failed`: its place could not carry it out."""
+    """Ours. `status` is that of a result, `running`, `waiting` for an approval, `refused` after that, or `failed`: its place
+    could not carry it out."""
 
     command_id: str
     program: str

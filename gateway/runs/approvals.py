@@ -22,7 +22,7 @@ import msgspec
 
 from gateway.errors import Conflict, Forbidden, GatewayError
 from gateway.ids import uuid7
-from gateway.records import Approval, Principal, Record, Run, Session, Verdict
+from gateway.records import Approval, Principal, Record, Session, Verdict
 from gateway.stores.changes import AppendAudit, Change, PutApproval, UseApproval
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
@@ -69,6 +69,7 @@ class Asked(Record, frozen=True, kw_only=True):
     declaration: str
     arguments: dict[str, Any]
     requested_by: str
+    command: str = ""
 
 
 def combine(decision: Decision, declared: ApprovalPolicy) -> Decision:
@@ -101,9 +102,9 @@ class Approvals:
         self._latest_ms = max(self._latest_ms, self._clock_ms())
         return self._latest_ms
 
-    async def gate(self, asked: Asked, decision: Decision, policy: str) -> None:
-        """Return if every approval the decision wants exists, and take it. Raises `ToolError` if one was refused, `Asking` if an
-        approver must still decide."""
+    async def gate(self, asked: Asked, decision: Decision, policy: str, more: Sequence[Change] = ()) -> None:
+        """Return if every approval the decision wants exists, and take it, in one write with `more`. Raises `ToolError` if one
+        was refused, `Asking` if an approver must still decide."""
         if decision.verdict != "ask" or decision.auto is not None:
             return
         session, run_id, now = asked.session, asked.run_id, self._now()
@@ -138,16 +139,16 @@ class Approvals:
                 session.tenant, [change for one in created for change in (PutApproval(approval=one), _audit_request(one))]
             )
             raise Asking(asked.capability, pending)
-        await self._take(session.tenant, asked, usable, now)
+        await self._take(session.tenant, asked, usable, now, more)
 
-    async def _take(self, tenant: str, asked: Asked, usable: list[Approval], now: int) -> None:
+    async def _take(self, tenant: str, asked: Asked, usable: list[Approval], now: int, more: Sequence[Change]) -> None:
         """Take all uses at once, or none. A lost race means that the one use was taken: no."""
         changes: list[Change] = [UseApproval(binding=one.binding, at=now, id=one.id) for one in usable]
         for one in usable:
             data = {"capability": one.capability, "run": asked.run_id, "always": one.always}
             changes.append(AppendAudit(at=now, kind="approval.used", actor=asked.requested_by, subject=one.id, data=data))
         try:
-            await self._store.write(tenant, changes)
+            await self._store.write(tenant, [*changes, *more])
         except Conflict:
             raise ToolError("PERMISSION_DENIED", f"the approval of {asked.capability} has been used") from None
         except GatewayError as error:
@@ -174,29 +175,29 @@ class Approvals:
         await self._store.write(found.tenant, [put, audit])
         return put.approval
 
-    async def write_end(self, run: Run, changes: Sequence[Change], asked: Sequence[str], by: str) -> None:
-        """Write the end of a run, and with it: its pending approvals are cancelled, and what was approved for it and not used is
-        used up. `asked` are the ids of its approvals."""
+    async def write_end(self, tenant: str, run_id: str, changes: Sequence[Change], asked: Sequence[str], by: str) -> None:
+        """Write the end of a run or of a command's waiting, and with it: its pending approvals are cancelled, and what was
+        approved for it and not used is used up. `asked` are the ids of its approvals."""
         while True:
-            withdrawn = await self._withdraw(run, asked, by)
+            withdrawn = await self._withdraw(tenant, run_id, asked, by)
             try:
-                await self._store.write(run.tenant, [*changes, *withdrawn])
+                await self._store.write(tenant, [*changes, *withdrawn])
                 return
             except Conflict as conflict:
                 if not withdrawn or not conflict.code.startswith("APPROVAL_"):
                     raise
                 # one of its approvals was decided at this moment
 
-    async def _withdraw(self, run: Run, asked: Sequence[str], by: str) -> list[Change]:
+    async def _withdraw(self, tenant: str, run_id: str, asked: Sequence[str], by: str) -> list[Change]:
         now = self._now()
         changes: list[Change] = []
-        async for pending in self._walk_pending(run.tenant):
-            if pending.run_id == run.id:
+        async for pending in self._walk_pending(tenant):
+            if pending.run_id == run_id:
                 changes += _settle(pending, "cancelled", by, False, _ENDED, now)
         for approval_id in asked:
-            found = await self._store.approval(run.tenant, approval_id)
-            if found is not None and not found.always and found.run_id == run.id and _is_usable(found, now):
-                data = {"capability": found.capability, "run": run.id, "reason": _ENDED}
+            found = await self._store.approval(tenant, approval_id)
+            if found is not None and not found.always and found.run_id == run_id and _is_usable(found, now):
+                data = {"capability": found.capability, "run": run_id, "reason": _ENDED}
                 changes += [
                     UseApproval(id=found.id),
                     AppendAudit(at=now, kind="approval.withdrawn", actor=by, subject=found.id, data=data),
@@ -241,6 +242,7 @@ def _request(asked: Asked, run_id: str, decision: Decision, policy: str, wanted:
         rule=decision.rule,
         because=decision.because,
         requested_by=asked.requested_by,
+        command=asked.command,
         created_at=now,
         expires_at=now + wanted.within_ms,
     )

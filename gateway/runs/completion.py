@@ -98,7 +98,7 @@ class Completion:
     async def _write(self, turn: Turn, record: Run, changes: list[Change]) -> None:
         """The one write of a run. If an approval was requested for it, that is withdrawn with it."""
         if turn.has_asked:
-            await self._approvals.write_end(record, changes, turn.approvals, turn.principal.name)
+            await self._approvals.write_end(record.tenant, record.id, changes, turn.approvals, turn.principal.name)
         else:
             await self._store.write(record.tenant, changes)
 

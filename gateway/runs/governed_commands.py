@@ -1,12 +1,13 @@
 """Governed commands: what policy, hooks and audit have to say about a command, whatever place it runs in.
 
-    decide → hooks before → decide again → count → write down → run within the limits → hooks after → write down → answer
+    decide → hooks before → decide again → count → approve → write down → run → hooks after → write down → answer
 
-Rules: a command is a program, so the policy's `run` decides about it, for the thread as for a session; the facts of sessions are
-unknown, and so have the catalog's cautious defaults. What would have to be asked for is refused. The policy's limits are a
-ceiling on what the command asks for. Hooks see the command line as `code`, may rewrite it, and run in an empty session of their
-own: the place itself is none of theirs, and files they write are thrown away. Output that a hook may redact is shown to no caller
-before it has been.
+Rules: a command is a program, so the policy's `run` decides about it, for the thread as for a session; the facts of sessions
+are unknown, and so have the catalog's cautious defaults. What an approver must see waits in the store
+(`gateway.runs.waiting_commands`) and is begun when it has been approved, as hooks have left it. The policy's limits are a ceiling
+on what the command asks for. Hooks see the command line as `code`, may rewrite it, and run in an empty session of their own: the
+place itself is none of theirs, and files they write are thrown away. Output that a hook may redact is shown to no caller before
+it has been.
 
 A command that is to last (`on_restart`) is stored before it begins. The next gateway asks the policy in force again: one that is
 kept is then watched on, or ended; one that is begun again goes the whole way.
@@ -39,14 +40,17 @@ from gateway.policies.in_force import Policies
 from gateway.records import Principal, Session
 from gateway.runners.bindings import seen_from
 from gateway.runners.command_life import After, Finish, Tracked, check_path
-from gateway.runners.errors import invalid, outside, shown, stale
+from gateway.runners.errors import in_use, invalid, outside, shown, stale
 from gateway.runners.runner_session import RunnerSession
 from gateway.runners.stored_runners import LastingCommand, StoredRunners
 from gateway.runners.wire import DEFAULT_TIMEOUT_MS, MAX_OUTPUT_BYTES, Command, CommandResult, SnapshotRef
+from gateway.runs.approvals import Approvals, Asking
+from gateway.runs.waiting_commands import WaitingCommand, WaitingCommands, describe_asked, digest_place
 from gateway.sessions.sessions import Sessions
-from gateway.stores.changes import AppendAudit
+from gateway.stores.changes import AppendAudit, Change
 from gateway.stores.store import Store
 from policy import Decision
+from sandbox.capabilities.registry import ToolError
 from sandbox.errors import RequestError
 from sandbox.languages import LANGUAGE_OF_COMMAND, NAME_OF
 from sandbox.wire import Language
@@ -72,6 +76,10 @@ class Service(Protocol):
     def hooks(self) -> HookStore: ...
     @property
     def runners(self) -> StoredRunners: ...
+    @property
+    def approvals(self) -> Approvals: ...
+    @property
+    def waiting(self) -> WaitingCommands: ...
 
 
 class Governor:
@@ -104,25 +112,65 @@ class Governor:
         gate.require(event, {"path": seen, **more})
         return gate, seen
 
-    async def start(self, principal: Principal, thread_id: str, command: Command) -> Tracked:
-        """The whole way of a command. Its id is claimed on this way, also while hooks see it or its session is made."""
-        with self._service.runners.claiming(principal.tenant, thread_id, command.command_id):
-            return await self._start(principal, thread_id, command)
+    async def start(self, principal: Principal, thread_id: str, command: Command) -> Tracked | WaitingCommand:
+        """The whole way of a command. Its id is claimed on this way, also while hooks see it or its session is made, or while it
+        waits for an approval."""
+        tenant, waiting = principal.tenant, self._service.waiting
+        with self._service.runners.claiming(tenant, thread_id, command.command_id):
+            before = await waiting.find(tenant, thread_id, command.command_id)
+            if before is not None and before.refused is None:
+                raise in_use(command.command_id)
+            turn = await self._turn(principal, thread_id)
+            decision, original = turn.decide(command), command
+            command, decision = await turn.before(command, decision)
+            asked = WaitingCommand(
+                thread_id=thread_id, wait_id=uuid7(), asked=original, command=command, asker=principal,
+                since_ms=self._service.clock.now_ms(),
+                place=digest_place((await self._service.runners.pool.lease(tenant, thread_id)).binding),
+            )  # fmt: skip
+            try:
+                return await self._begin(turn, asked, decision)
+            except Asking as asking:
+                asked = msgspec.structs.replace(asked, approvals=tuple(one.id for one in asking.approvals))
+                await waiting.put(tenant, asked)
+                return asked
 
-    async def _start(self, principal: Principal, thread_id: str, command: Command) -> Tracked:
+    async def go_on(self, tenant: str, asked: WaitingCommand) -> None:
+        """Begin a command that has waited: decided again, under the policy that is in force now. Its hooks have seen it."""
+        with self._service.runners.claiming(tenant, asked.thread_id, asked.command.command_id):
+            binding = (await self._service.runners.pool.lease(tenant, asked.thread_id)).binding
+            if digest_place(binding) != asked.place:
+                raise Forbidden("PERMISSION_DENIED", "the thread was bound to another place while the command waited")
+            turn = await self._turn(asked.asker, asked.thread_id)
+            try:
+                await self._begin(turn, asked, turn.decide(asked.command))
+            except Asking as asking:
+                known = {*asked.approvals, *(one.id for one in asking.approvals)}
+                await self._service.waiting.put(tenant, msgspec.structs.replace(asked, approvals=tuple(sorted(known))))
+            except GatewayError as refused:
+                if not turn.is_begun:
+                    raise
+                await self._service.waiting.put(tenant, msgspec.structs.replace(asked, refused=refused.error))
+
+    async def _turn(self, principal: Principal, thread_id: str) -> _Turn:
         gate, thread = await self.gate(principal, thread_id)
-        turn, asked = _Turn(self._service, principal, thread, gate), command
-        decision = turn.decide(command)
-        command, decision = await turn.before(command, decision)
-        gate.count("run", decision)
-        command = bounded(command, decision)
-        await turn.begin(command, decision)
+        return _Turn(self._service, principal, thread, gate)
+
+    async def _begin(self, turn: _Turn, asked: WaitingCommand, decision: Decision) -> Tracked:
+        """Raises `Asking` if an approver must still decide."""
+        command, thread = bounded(asked.command, decision), turn.thread
+        counted = turn.gate.count("run", decision)
+        try:
+            await turn.begin(command, decision, asked)
+        except Asking:
+            counted.give_back()  # it counts when it is begun
+            raise
         runners, after = self._service.runners, None
         try:
             if command.on_restart != "end":
-                after = await self._store(principal, thread_id, asked, command)
+                after = await self._store(turn, asked.asked, command)
             finish, streams = await turn.finisher(command, decision)
-            begun = await runners.start(thread.tenant, thread_id, command, finish, after=after, streams=streams)
+            begun = await runners.start(thread.tenant, thread.id, command, finish, after=after, streams=streams)
         except GatewayError as refused:
             turn.fail(command, refused)
             if after is not None:
@@ -131,12 +179,19 @@ class Governor:
         begun.task.add_done_callback(lambda _: turn.conclude(begun))
         return begun
 
-    async def _store(self, principal: Principal, thread_id: str, asked: Command, command: Command) -> After:
+    async def _store(self, turn: _Turn, asked: Command, command: Command) -> After:
         """The next gateway comes back to it, until it has ended."""
+        thread_id, principal = turn.thread.id, turn.principal
         session = await self._service.runners.use(principal.tenant, thread_id)
         session._check(command)
         lasting = LastingCommand(
-            thread_id=thread_id, session_id=session.id, principal=principal, asked=asked, command=command, started_ms=now_ms()
+            thread_id=thread_id,
+            session_id=session.id,
+            principal=principal,
+            asked=asked,
+            command=command,
+            started_ms=now_ms(),
+            policy=turn.gate.policy.digest,
         )
         await self._service.runners.lasting.put(lasting)
         return partial(self._service.runners.lasting.delete, lasting)
@@ -158,7 +213,9 @@ class Governor:
             if lasting.command.on_restart == "keep":
                 await self._watch_on(lasting, session)
             else:
-                await self.start(lasting.principal, thread_id, lasting.asked)  # stored again, in the place of this one
+                begun = await self.start(lasting.principal, thread_id, lasting.asked)  # stored again, in the place of this one
+                if isinstance(begun, WaitingCommand):
+                    await runners.lasting.delete(lasting)
         except GatewayError as failed:
             _log.warning("a command of %s that was to last could not be resumed: %s", tenant, failed)
             if not isinstance(failed, Unavailable):  # its place may be there again the next time
@@ -172,7 +229,9 @@ class Governor:
         start = partial(session.start, command, after=after, resumed_ms=lasting.started_ms)
         try:
             decision = turn.decide(command)
-            await turn.begin(command, decision, "resumed")
+            if not is_permitted(decision) and gate.policy.digest != lasting.policy:
+                raise refusal("run", decision)  # what an approver permitted was permitted under another policy
+            await turn.begin(command, decision, status="resumed")
             finish, streams = await turn.finisher(command, decision)
         except GatewayError:
             start(streams=False).control.ask("cancelled")
@@ -213,36 +272,36 @@ class _Turn:
     """One command on its way."""
 
     def __init__(self, service: Service, principal: Principal, thread: Session, gate: Gate) -> None:
-        self._service, self._principal, self._thread, self._gate = service, principal, thread, gate
+        self._service, self.principal, self.thread, self.gate = service, principal, thread, gate
         self._audit: list[AppendAudit] = []
-        self._is_ended = False
+        self.is_begun = self._is_ended = False
 
     def note(self, kind: str, subject: str, **data: Any) -> None:
         now = self._service.clock.now_ms()
-        self._audit.append(AppendAudit(at=now, kind=kind, actor=self._principal.name, subject=subject, data=data))
+        self._audit.append(AppendAudit(at=now, kind=kind, actor=self.principal.name, subject=subject, data=data))
 
     def _describe(self, decision: Decision) -> dict[str, Any]:
-        return {"event": "run", "verdict": decision.verdict, "rule": decision.rule, "policy": self._gate.policy.digest}
+        return {"event": "run", "verdict": decision.verdict, "rule": decision.rule, "policy": self.gate.policy.digest}
 
     def decide(self, command: Command) -> Decision:
         size = sum(len(text.encode("utf-8", "replace")) for text in (command.program, *command.args, command.stdin))
-        decision = self._gate.decide("run", {"language": language_of(command), "bytes": size})
-        if is_permitted(decision):
+        decision = self.gate.decide("run", {"language": language_of(command), "bytes": size})
+        if decision.verdict != "deny":
             return decision
-        self.note("decision", self._thread.id, **self._describe(decision))
+        self.note("decision", self.thread.id, **self._describe(decision))
         self._flush()
         raise refusal("run", decision)
 
     def _flush(self) -> None:
         for record in self._audit:
-            self._gate.audit(record)
+            self.gate.audit(record)
         self._audit.clear()
 
     async def before(self, command: Command, decision: Decision) -> tuple[Command, Decision]:
         """The command as the hooks left it, and the decision about that one. Raises if one blocks."""
         inputs = {"cwd": command.cwd, "env": dict(command.env), "stdin": command.stdin}
         data = {"language": language_of(command), "code": shlex.join([command.program, *command.args]), "inputs": inputs}
-        if not await self._service.hooks.has(HookEvent.BEFORE_RUN, self._thread.tenant, decision.hooks, "run"):
+        if not await self._service.hooks.has(HookEvent.BEFORE_RUN, self.thread.tenant, decision.hooks, "run"):
             return command, decision
         try:
             left = await self._fire(HookEvent.BEFORE_RUN, data, decision)
@@ -262,7 +321,7 @@ class _Turn:
             recheck = self._recheck if event is HookEvent.BEFORE_RUN else None
             listed = decision.hooks
             fired = await self._service.hooks.fire(
-                event, session, self._principal, data, listed, note=self.note, target="run", recheck=recheck
+                event, session, self.principal, data, listed, note=self.note, target="run", recheck=recheck
             )
         return fired.data
 
@@ -277,7 +336,7 @@ class _Turn:
     @contextlib.asynccontextmanager
     async def _aside(self) -> AsyncIterator[Session]:
         """An empty session for hooks to run next to. Its id is no thread's: a thread may be called like a session."""
-        session = msgspec.structs.replace(self._thread, id=f"thread-{uuid7()}")
+        session = msgspec.structs.replace(self.thread, id=f"thread-{uuid7()}")
         opening = Opening(session_id=session.id, language=session.language, limits=session.limits)
         try:
             worker = await self._service.workers.of(session.tenant)
@@ -290,13 +349,33 @@ class _Turn:
             with contextlib.suppress(WorkerLost, RequestError):
                 await worker.close(session.id)
 
-    async def begin(self, command: Command, decision: Decision, status: str = "begun") -> None:
+    async def begin(
+        self, command: Command, decision: Decision, asked: WaitingCommand | None = None, status: str = "begun"
+    ) -> None:
+        """Write down that it is begun: one write with the use of its approvals, if it needs some, and the end of its waiting.
+        One that was begun before (`asked` is None) has used them."""
+        hooks, self._audit = self._audit, []
         argv = "\0".join([command.program, *command.args])
         digest = hashlib.sha256(argv.encode("utf-8", "surrogatepass")).hexdigest()
         told = {"command": command.command_id, "program": shown(command.program), "digest": digest}
-        self.note("command", self._thread.id, status=status, **told, decision=self._describe(decision))
-        await self._service.store.write(self._thread.tenant, self._audit)
-        self._audit.clear()
+        self.note("command", self.thread.id, status=status, **told, decision=self._describe(decision))
+        changes: list[Change] = [*hooks, *self._audit]
+        self._audit = []
+        try:
+            if asked is not None:
+                changes.append(self._service.waiting.end(asked.key))
+            if asked is None or is_permitted(decision):
+                await self._service.store.write(self.thread.tenant, changes)
+            else:
+                wanted = describe_asked(self.thread, asked.command, asked.place, asked.wait_id, self.principal)
+                await self._service.approvals.gate(wanted, decision, self.gate.policy.digest, changes)
+        except (Asking, ToolError) as waits:
+            self._audit = hooks
+            self._flush()
+            if isinstance(waits, Asking):
+                raise
+            raise Forbidden(waits.code, waits.message) from None
+        self.is_begun = True
 
     async def finisher(self, command: Command, decision: Decision) -> tuple[Finish, bool]:
         """What is done with a result before a caller sees it; and whether output may be shown before."""
@@ -307,10 +386,10 @@ class _Turn:
                 return await self._after(result, command, decision)
             finally:
                 told = {"command": command.command_id, "exit_code": result.exit_code, "dropped_bytes": result.dropped_bytes}
-                self.note("command", self._thread.id, status=result.status, **told)
+                self.note("command", self.thread.id, status=result.status, **told)
                 self._flush()
 
-        is_redacted = await self._service.hooks.has(HookEvent.AFTER_RUN, self._thread.tenant, decision.hooks, "run")
+        is_redacted = await self._service.hooks.has(HookEvent.AFTER_RUN, self.thread.tenant, decision.hooks, "run")
         return finish, not is_redacted
 
     def conclude(self, begun: Tracked) -> None:
@@ -321,11 +400,11 @@ class _Turn:
     def fail(self, command: Command, refused: GatewayError) -> None:
         """It was begun, and its place did not take it or could not carry it out."""
         if not self._is_ended:
-            self.note("command", self._thread.id, status="failed", command=command.command_id, code=refused.code)
+            self.note("command", self.thread.id, status="failed", command=command.command_id, code=refused.code)
             self._flush()
 
     async def _after(self, result: CommandResult, command: Command, decision: Decision) -> CommandResult:
-        if not await self._service.hooks.has(HookEvent.AFTER_RUN, self._thread.tenant, decision.hooks, "run"):
+        if not await self._service.hooks.has(HookEvent.AFTER_RUN, self.thread.tenant, decision.hooks, "run"):
             return result
         data = {
             "language": language_of(command), "status": "ok" if result.status == "exited" else result.status,

@@ -28,6 +28,7 @@ from gateway.runs.runs import Runs
 from gateway.runs.scheduler import Scheduler
 from gateway.runs.suspension import Suspension
 from gateway.runs.turn import Turn, audit_ending
+from gateway.runs.waiting_commands import WaitingCommands
 from gateway.sessions.sessions import Sessions
 from gateway.shielding import run_to_completion
 from sandbox.errors import SandboxError
@@ -47,18 +48,30 @@ class Resumption:
     _completion: Completion
     _suspension: Suspension
     _approvals: Approvals
+    _waiting: WaitingCommands
     _clock_ms: Callable[[], int]
     _decided: dict[tuple[str, str], asyncio.Event] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def decide(self, principal: Principal, approval_id: str, said: Decide) -> Approval:
-        """Settle an approval and resume its run."""
+        """Settle an approval and resume its run, or begin its command."""
         settled = await self._approvals.decide(principal, approval_id, said)
+        if settled.command:
+            self._waiting.go_on(settled)
+            return settled
         try:
             await self._suspension.reopen_feed(settled.tenant, settled.run_id)
         finally:
             self.schedule(settled.tenant, settled.run_id, settled.requested_by)
         return settled
+
+    async def expire(self, tenant: str) -> None:
+        """What was not decided in time: the runs and commands go on, and see a refusal."""
+        for expired in await self._approvals.expire(tenant):
+            if expired.command:
+                self._waiting.go_on(expired)
+            else:
+                self.schedule(tenant, expired.run_id, expired.requested_by)
 
     def schedule(self, tenant: str, run_id: str, requested_by: str) -> None:
         """Resume the run in a task of its own. Every decision does: an approved call is made, a refusal is an error the program

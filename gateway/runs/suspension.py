@@ -114,7 +114,7 @@ class Suspension:
         asked: list[str] = []
         with contextlib.suppress(NotFound, RequestError):  # a run can be ended whose recording cannot be read any more
             asked = (await self.load(record)).approvals
-        await self._approvals.write_end(record, changes, asked, principal.name)
+        await self._approvals.write_end(record.tenant, record.id, changes, asked, principal.name)
         live.record = session
         feed = self._feeds.get(record.tenant, record.id)
         if feed is not None:

@@ -180,6 +180,6 @@ async def _follow(events: AsyncIterator[Event], on_output: OnOutput) -> CommandR
             on_output(requests.STREAMS.index(event.kind), event.data.encode())
         elif event.kind == "error":
             raise requests.read_failure(event.data)
-        elif event.kind == "result":
+        elif event.kind in ("result", "waiting"):
             return msgspec.convert(event.data, CommandResult)
     raise requests.Unreachable("the stream ended before the command did")

@@ -139,7 +139,8 @@ class RunnerInfo(msgspec.Struct, frozen=True):
 
 
 class CommandResult(msgspec.Struct, frozen=True):
-    """`status` is running, exited, timeout, cancelled or lost; `exit_code` is there only for `exited`."""
+    """`status` is running, waiting, exited, timeout, cancelled or lost; `exit_code` is there only for `exited`, `approvals` (ids
+    of what it waits for) only for `waiting`."""
 
     command_id: str
     exit_code: int | None = None
@@ -148,6 +149,7 @@ class CommandResult(msgspec.Struct, frozen=True):
     status: str = "exited"
     dropped_bytes: int = 0
     warnings: list[str] = []
+    approvals: list[str] = []
 
     @property
     def ok(self) -> bool:

@@ -323,7 +323,9 @@ def run_runners_run(client: Client, options: argparse.Namespace) -> int:
         write_output(1, done.stderr.encode())
     for warning in done.warnings:
         print(f"warning: {printable(warning)}", file=sys.stderr)
-    if done.status != "exited":
+    if done.status == "waiting":
+        print(f"the command {done.command_id} waits for approval: {', '.join(done.approvals)}", file=sys.stderr)
+    elif done.status != "exited":
         print(f"the command did not end by itself: {done.status}", file=sys.stderr)
     return 1 if done.exit_code is None else done.exit_code
 

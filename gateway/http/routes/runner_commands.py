@@ -7,6 +7,7 @@ has begun, and leaves, cancels it, unless the session is detached; a command tha
 from __future__ import annotations
 
 import signal
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Annotated, Literal
 
@@ -19,6 +20,7 @@ from gateway.http.routes.runners import BUSY, TAG, THREAD
 from gateway.runners import wire
 from gateway.runners.command_life import Tracked
 from gateway.runs.governed_commands import Governor
+from gateway.runs.waiting_commands import WaitingCommand
 from gateway.service import Service
 
 SignalName = Literal["HUP", "INT", "QUIT", "KILL", "USR1", "USR2", "TERM", "CONT", "STOP", "TSTP", "WINCH"]
@@ -80,35 +82,29 @@ def operations(service: Service) -> list[Operation]:
         tenant, thread_id = in_thread(call)
         await service.runners.session(tenant, thread_id)  # an unknown thread is not the policy's to refuse
         begun = await Governor(service).start(call.principal, thread_id, call.body)
+        if isinstance(begun, WaitingCommand):
+            is_streamed = call.query.mode == "stream" or _wants_events(call)
+            return Events(_tell_waiting(begun)) if is_streamed else Answer(begun.answer(), 202)
         if call.query.mode == "async":
             return Answer(wire.CommandResult(command_id=call.body.command_id, status="running"), 202)
         if call.query.mode == "stream" or _wants_events(call):
             return Events(begun.watch())
         return Answer(await begun.stay())
 
-    async def find(call: Call) -> Tracked:
-        return await service.runners.find_command(*in_thread(call), call.path["command_id"])
-
-    async def wait_for_command(call: Call) -> wire.CommandResult | Events:
-        if _wants_events(call):
-            return Events((await find(call)).feed.events(resume_after(call.headers)))
-        return await service.runners.wait(*in_thread(call), call.path["command_id"])
-
-    async def get_command_log(call: Call) -> CommandLog | Events:
-        found, after = await find(call), resume_after(call.headers) or call.query.after
-        if _wants_events(call):
-            return Events(found.feed.events(after))
-        events = found.feed.since(after)
-        return CommandLog(status=found.status, events=events, last=events[-1].number if events else after)
+    async def list_commands(call: Call) -> list[wire.CommandInfo]:
+        begun = await service.runners.list_commands(*in_thread(call))
+        return [*(one.describe() for one in await service.waiting.list(*in_thread(call))), *begun]
 
     async def signal_command(call: Call) -> None:
-        await (await find(call)).signal(_number(call.body.signal))
+        await (await _find(service, call)).signal(_number(call.body.signal))
 
     async def cancel_command(call: Call) -> CommandCancelled:
-        return CommandCancelled(await service.runners.cancel(*in_thread(call), call.path["command_id"]))
+        thread_id, command_id = call.path["thread_id"], call.path["command_id"]
+        waited = await service.waiting.cancel(call.principal, thread_id, command_id)
+        return CommandCancelled(waited or await service.runners.cancel(*in_thread(call), command_id))
 
     async def live_command(call: Call) -> Live:
-        found = await find(call)
+        found = await _find(service, call)
 
         async def receive(message: Message) -> None:
             await _carry_out(found, message)
@@ -117,22 +113,61 @@ def operations(service: Service) -> list[Operation]:
 
     row, commands, command = partial(Operation, tag=TAG), THREAD + "/commands", THREAD + "/commands/{command_id}"
     long = partial(row, streamed=True, deadline_ms=wire.MAX_TIMEOUT_MS + 60_000)
-    resumes = {"Last-Event-ID": "Go on after this event."}
     return [
+        *_results(service),
         long("POST", commands, "Run a command and wait, or start it; its output as events, if they are asked for", run_command,
-             query=CommandQuery, body=wire.Command, answer=wire.CommandResult, statuses={202: "It is under way.", **BUSY}),
+             query=CommandQuery, body=wire.Command, answer=wire.CommandResult,
+             statuses={202: "It is under way, or waits for an approval.", **BUSY}),
         row("GET", commands, "List commands under way, and those that ended lately",
-            lambda call: service.runners.list_commands(*in_thread(call)), name="list_commands", answer=list[wire.CommandInfo]),
-        long("GET", command, "Wait for a command that was begun before", wait_for_command, answer=wire.CommandResult,
-             headers=resumes),
-        row("GET", command + "/logs", "A command's output, from an event on; as events, also what is still to come",
-            get_command_log, query=LogQuery, answer=CommandLog, streamed=True, headers=resumes),
+            list_commands, answer=list[wire.CommandInfo]),
         row("POST", command + "/signal", "Send a command a signal", signal_command, body=Signal,
             statuses={501: "The provider cannot do this."}),
         row("POST", command + "/cancel", "Cancel a command", cancel_command, answer=CommandCancelled),
         row("GET", command + "/live", "A command's events on a WebSocket, and its terminal", live_command, query=LogQuery,
             websocket=True),
     ]  # fmt: skip
+
+
+def _results(service: Service) -> list[Operation]:
+    """What came of a command, and what it has written."""
+
+    async def wait_for_command(call: Call) -> Answer | Events:
+        waits = await service.waiting.find(*in_thread(call), call.path["command_id"])
+        if waits is not None:
+            return Events(_tell_waiting(waits)) if _wants_events(call) else Answer(waits.answer(), 202)
+        if _wants_events(call):
+            return Events((await _find(service, call)).feed.events(resume_after(call.headers)))
+        return Answer(await service.runners.wait(*in_thread(call), call.path["command_id"]))
+
+    async def get_command_log(call: Call) -> CommandLog | Events:
+        waits = await service.waiting.find(*in_thread(call), call.path["command_id"])
+        if waits is not None:
+            return Events(_tell_waiting(waits)) if _wants_events(call) else CommandLog(status=waits.status, events=[], last=0)
+        found, after = await _find(service, call), resume_after(call.headers) or call.query.after
+        if _wants_events(call):
+            return Events(found.feed.events(after))
+        events = found.feed.since(after)
+        return CommandLog(status=found.status, events=events, last=events[-1].number if events else after)
+
+    row, command = partial(Operation, tag=TAG, streamed=True), THREAD + "/commands/{command_id}"
+    resumes = {"Last-Event-ID": "Go on after this event."}
+    return [
+        row("GET", command, "Wait for a command that was begun before", wait_for_command, answer=wire.CommandResult,
+            deadline_ms=wire.MAX_TIMEOUT_MS + 60_000, headers=resumes,
+            statuses={202: "It waits for an approval.", 403: "It was refused while it waited."}),
+        row("GET", command + "/logs", "A command's output, from an event on; as events, also what is still to come",
+            get_command_log, query=LogQuery, answer=CommandLog, headers=resumes),
+    ]  # fmt: skip
+
+
+async def _find(service: Service, call: Call) -> Tracked:
+    await service.waiting.require_begun(*in_thread(call), call.path["command_id"])
+    return await service.runners.find_command(*in_thread(call), call.path["command_id"])
+
+
+async def _tell_waiting(waits: WaitingCommand) -> AsyncIterator[Event]:
+    kind = "waiting" if waits.refused is None else "error"
+    yield Event(1, kind, msgspec.to_builtins(waits.refused or waits.answer()))
 
 
 def _wants_events(call: Call) -> bool:

@@ -20,6 +20,7 @@ from gateway.runners.errors import unsupported
 from gateway.runners.preview_tickets import Ticket
 from gateway.runners.runners import Listing, SessionInfo, parse_port
 from gateway.runs.governed_commands import Governor
+from gateway.runs.waiting_commands import digest_place
 from gateway.service import Service
 
 TAG: Final = "runners"
@@ -90,7 +91,15 @@ def _bindings(service: Service) -> list[Operation]:
             gate, _ = await Governor(service).gate(call.principal, call.path["thread_id"])
             gate.require("snapshot.restore", {"bytes": 0, "age": 0})
         roots = asked.read_roots
-        return await service.runners.select(*in_thread(call), asked.destination_id, asked.workspace, roots, options)
+        made = await service.runners.select(*in_thread(call), asked.destination_id, asked.workspace, roots, options)
+        for waits in await service.waiting.list(*in_thread(call)):
+            if waits.place != digest_place((await service.runners.pool.lease(*in_thread(call))).binding):
+                await service.waiting.cancel(call.principal, waits.thread_id, waits.command.command_id)
+        return made
+
+    async def delete(call: Call) -> None:
+        await service.runners.delete(*in_thread(call))
+        await service.waiting.withdraw_all(call.principal, call.path["thread_id"])
 
     async def list_runner_sessions(call: Call) -> list[SessionInfo]:
         found = await service.runners.sessions(call.principal.tenant, call.query.label)
@@ -105,7 +114,7 @@ def _bindings(service: Service) -> list[Operation]:
         row("GET", THREAD, "Look at a thread's session", _address(lambda call: service.runners.session(*in_thread(call))),
             name="get_runner_session", answer=SessionInfo),
         row("DELETE", THREAD, "End a thread's session and forget its binding",
-            lambda call: service.runners.delete(*in_thread(call)), name="delete_runner_session", finishes=True),
+            delete, name="delete_runner_session", finishes=True),
     ]  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def test_credentials_have_room_for_a_reference_only() -> None:
             Command(command_id="c", program="p"),
             "command_id program args cwd env stdin timeout_ms max_output_bytes cpu_ms memory_bytes terminal on_restart",
         ),
-        (CommandResult(command_id="c"), "command_id exit_code stdout stderr status dropped_bytes warnings"),
+        (CommandResult(command_id="c"), "command_id exit_code stdout stderr status dropped_bytes warnings approvals"),
         (Port(port=1), "port label"),
         (PortPreview(port=1), "port url"),
         (ArtifactRequest(path="p"), "path recursive"),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gateway.errors import Conflict, Forbidden, GatewayError
-from gateway.records import Approval, Principal, Run
+from gateway.records import Approval, Principal
 from gateway.runs.approvals import Approvals, Decide
 from gateway.runs.runs import RunBody
 from gateway.stores.changes import Change
@@ -229,9 +229,9 @@ def decide_first(house: House, asked: Approval, monkeypatch: pytest.MonkeyPatch)
     """Somebody decides it after the end of the run was prepared and before it is written."""
     withdrawn = house.approvals._withdraw
 
-    async def late(run: Run, ids: Sequence[str], by: str) -> list[Change]:
+    async def late(tenant: str, run_id: str, ids: Sequence[str], by: str) -> list[Change]:
         monkeypatch.undo()
-        changes = await withdrawn(run, ids, by)
+        changes = await withdrawn(tenant, run_id, ids, by)
         await house.approvals.decide(BOB, asked.id, Decide(decision="approve"))
         return changes
 

@@ -144,7 +144,7 @@ def test_commands_run_and_files_are_read_and_written(provider: str, tmp_path: Pa
         assert done.status == 200, done.body
         assert done.json == {
             "command_id": "c1", "exit_code": 3, "stdout": "hi\n", "stderr": "oops\n", "status": "exited", "dropped_bytes": 0,
-            "warnings": [],
+            "warnings": [], "approvals": [],
         }  # fmt: skip
         assert (await house.ask("GET", ONE + "/files?path=note.txt")).body == b"kept\n"
         shown = await house.ask("GET", ONE + "/files?path=note.txt", accept="application/json")
