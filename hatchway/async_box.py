@@ -9,12 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
+import os
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from hatchway.box import Sandbox
 from hatchway.values import Values
 from sandbox.capabilities.registry import Registry
+from sandbox.engine import stacks
 from sandbox.engine.limits import Cancel
 from sandbox.sessions.host_files import Files
 from sandbox.wire import Language, RunResult, SessionMeta
@@ -27,10 +30,26 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+class _Threads(ThreadPoolExecutor):
+    """Like an event loop's own, with stacks for guests."""
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        with stacks.enlarge():
+            return super().submit(call, *args, **kwargs)
+
+
+@functools.cache
+def _threads() -> _Threads:
+    return _Threads(thread_name_prefix="hatchway")
+
+
+os.register_at_fork(after_in_child=_threads.cache_clear)
+
+
 def _start(call: Callable[..., T], *args: Any, **kwargs: Any) -> asyncio.Future[T]:
     """Call it on a thread, with the context variables of the caller."""
     run = functools.partial(contextvars.copy_context().run, call, *args, **kwargs)
-    return asyncio.get_running_loop().run_in_executor(None, run)
+    return asyncio.get_running_loop().run_in_executor(_threads(), run)
 
 
 def on_thread(method: Callable[Concatenate[Sandbox, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:

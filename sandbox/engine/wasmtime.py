@@ -23,9 +23,9 @@ from typing import Any
 
 WASMTIME_VERSION = "50"
 """The release that the declarations below were compared with."""
-MAX_WASM_STACK_BYTES = 5 << 20
-"""Native stack a guest may use: so much that CPython, which measures its own stack in the guest's memory, notices first. Threads
-have 8 MiB by default, and `sandbox.engine.stacks` sees to it that a guest runs on no smaller one than this and the host need."""
+MAX_WASM_STACK_BYTES = 28 << 20
+"""Native stack a guest may use: so much that CPython, which measures its own stack in the guest's memory, notices first.
+`sandbox.engine.stacks` sees to it that a guest runs on no smaller one than this and the host need."""
 
 
 class ByteVec(ctypes.Structure):

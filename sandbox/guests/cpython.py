@@ -15,7 +15,7 @@ from typing import Final
 from sandbox.engine.memory import GuestMemory
 
 COOKIE: Final = b"xdebugpy"
-STACK_BYTES: Final = 192 << 10
+STACK_BYTES: Final = 1 << 20
 """Of the C stack in the guest's memory: the most with which it ends before the native one (`MAX_WASM_STACK_BYTES`), of which some
 functions take 25 times as much. CPython then raises RecursionError, where the end of the other one ends the run."""
 _OFFSETS: Final = struct.Struct("<32Q")

@@ -81,7 +81,7 @@ class NestedPrograms:
                     126, f"{command.argv[0][:80]}: more than {MAX_STARTED_BYTES} bytes of code may not be started here"
                 )
             left = self.run.limits_left()  # by the clock of this thread, on which the run computes
-            return stacks.on_large_stack(lambda: self._run(program, command, left))
+            return stacks.on_large_stack(lambda: self._run(program, command, left), is_kept=False)
         except CannotStart as refused:
             return format_reply(refused.exit_code, 0, b"", f"{refused}\n".encode())
         except RequestError as refused:

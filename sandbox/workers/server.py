@@ -11,7 +11,6 @@ import asyncio
 import functools
 import os
 import socket
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,8 +24,6 @@ from sandbox.workers.interface import CallReply
 from sandbox.workers.local.slots import Slots
 from sandbox.workers.local.worker import LocalWorker
 from sandbox.workers.protocol import NOT_READY, Called, Failure, Wanted
-
-_STACK_BYTES = 8 << 20
 
 
 class Server:
@@ -124,7 +121,6 @@ class WorkerProcess:
 
     def prepare(self) -> None:
         self._cores = os.cpu_count() or 1
-        threading.stack_size(_STACK_BYTES)
         self._loop = asyncio.SelectorEventLoop()  # whatever the host's is: this one asks nothing of the jail but epoll
 
     def __call__(self, end: socket.socket) -> None:

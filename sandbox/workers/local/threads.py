@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
 from sandbox.confinement.privileges import lower_priority
+from sandbox.engine import stacks
 
 _IDLE_SECONDS: Final = 0.0005
 _WORKS_UNTIDY_MAX: Final = 8
@@ -87,7 +88,7 @@ class Threads:
                 return
             self._count += 1
         try:
-            threading.Thread(target=self._serve, args=(_Hand((work, then), is_low),), name=self._name, daemon=True).start()
+            stacks.start(functools.partial(self._serve, _Hand((work, then), is_low)), self._name)
         except BaseException:
             with self._lock:
                 self._count -= 1
@@ -142,6 +143,7 @@ class Threads:
                 return
             work, then = found
             work()
+            stacks.release()
             if then is not None:
                 untidy.add(then)
                 works += 1

@@ -19,6 +19,7 @@ ATTACKS = [
     ("python", "x = []\\nfor _ in range(100000): x = [x]\\nrepr(x)"),
     ("python", "a" + ".c" * 50000),
     ("python", "def f(): return f()\\nf()"),
+    ("python", "def f(n): return sorted([n], key=f)\\nf(1)"),
     ("javascript", "function f() { return f() + 1 } f()"),
     ("javascript", "JSON.parse('['.repeat(1e5) + ']'.repeat(1e5))"),
 ]
@@ -42,13 +43,13 @@ print(sorted(set(codes)), len(codes))
 """
 
 
-@pytest.mark.parametrize("stack_kb", [128, 1024, 6144])
+@pytest.mark.parametrize("stack_kb", [128, 8192])
 def test_guests_that_recurse_on_small_stacks_leave_the_process_alive(stack_kb: int) -> None:
     """In a process of its own: a stack that is too small ends it without a word."""
     ended = subprocess.run(
         [sys.executable, "-c", ATTACKED, str(stack_kb)], capture_output=True, text=True, check=False, timeout=120
     )
-    assert (ended.returncode, ended.stdout) == (0, "['STACK_OVERFLOW'] 18\n"), ended.stderr
+    assert (ended.returncode, ended.stdout) == (0, "['STACK_OVERFLOW'] 21\n"), ended.stderr
 
 
 DEEP = """
@@ -132,13 +133,79 @@ def test_small_stack_is_known_and_a_large_one_is_made() -> None:
     on_thread_of(256 << 10, found)
     assert found[:2] == [256 << 10, False]
     size, enough, name = found[2]  # type: ignore[misc]
-    assert size >= 8 << 20 and enough and name == "hatchway-guest"
+    assert size >= 30 << 20 and enough and name == "hatchway-guest"
 
 
 def test_large_stack_is_enough() -> None:
     found: list[object] = []
-    on_thread_of(16 << 20, found)
+    on_thread_of(32 << 20, found)
     assert found[1] is True
+
+
+RESIDENT = """
+import ctypes, os
+from sandbox.engine import stacks
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+def fill():
+    low, size = stacks._find_stack()
+    ctypes.memset(low + (1 << 20), 1, size - (3 << 20))
+    return resident()
+
+def use():
+    filled = fill()
+    stacks.release()
+    return filled - resident()
+
+def wait_for_helper():
+    while not stacks._helpers:
+        pass
+
+answers = []
+for call in (lambda: stacks.start(lambda: answers.append(use()), "one").join(), lambda: stacks.on_large_stack(lambda: None)):
+    call()
+wait_for_helper()
+before = resident()
+filled = stacks.on_large_stack(fill)
+wait_for_helper()
+print(answers[0] > 20 << 20, filled - before > 20 << 20, resident() - before < 4 << 20)
+"""
+
+
+def test_threads_keep_little_of_a_stack_that_was_deep() -> None:
+    ended = subprocess.run([sys.executable, "-c", RESIDENT], capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stdout) == (0, "True True True\n"), ended.stderr
+
+
+MAIN = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_STACK, (8 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+import hatchway, threading
+from sandbox.engine import stacks
+with hatchway.Sandbox(limits={"max_stack_depth": 10000, "cpu_ms": 20000, "wall_ms": 60000}) as box:
+    print(box.run("x = 1\\ndef f(n): return sorted([n], key=f)\\nf(1)").error.code)
+    print(box.run("x = []\\nfor _ in range(300000): x = [x]\\nrepr(x)").error.code)
+    with box.fork() as fork:
+        print(fork.run("f(1)").error.code)
+"""
+
+
+def test_main_thread_and_forks_survive_what_fills_the_stack() -> None:
+    ended = subprocess.run([sys.executable, "-c", MAIN], capture_output=True, text=True, check=False, timeout=120)
+    assert (ended.returncode, ended.stdout) == (0, "STACK_OVERFLOW\nSTACK_OVERFLOW\nNAME_ERROR\n"), ended.stderr
+
+
+def test_helper_is_kept_for_the_next_call_and_a_forked_child_makes_its_own() -> None:
+    code = (
+        "import os\nfrom sandbox.engine import stacks\nstacks.on_large_stack(lambda: None)\n"
+        "child = os.fork()\nif child == 0: os._exit(stacks.on_large_stack(lambda: 7))\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stdout) == (0, "7\n"), ended.stderr
 
 
 def test_answer_exception_and_context_pass_through_the_large_stack() -> None:
