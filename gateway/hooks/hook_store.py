@@ -281,6 +281,7 @@ class HookStore:
             egress=self._egress,
             find_key=self._find_key(session.tenant),
             connecting=functools.partial(self._connecting, session, caller),
+            begin=functools.partial(self._begin, session, caller, event, run_id),
         )
         agent = session.facts.get("agent_id")
         occasion = Occasion(event=event, session_id=session.id, data=data, turn_id=run_id, org_id=session.tenant, agent_id=agent)
@@ -294,6 +295,12 @@ class HookStore:
         if fired.blocked is not None:
             raise Blocked(fired)
         return fired
+
+    async def _begin(self, session: Session, caller: Principal, event: HookEvent, run_id: str | None, spec: UserHookSpec) -> None:
+        """THREAT[TM-AUDIT-LOSS]: what a web service is told is in the chain before it is told."""
+        data = {"session": session.id, "event": event.value, "status": "begun", **({"run": run_id} if run_id else {})}
+        record = AppendAudit(at=self._clock_ms(), kind="hook", actor=caller.name, subject=spec.id, data=data)
+        await self._store.write(session.tenant, [record])
 
     async def _load_program(self, session: Session, read: _Read, source: str, name: str) -> bytes | None:
         """Of the session's policy, or the tenant's own as it was when the event came."""

@@ -51,7 +51,8 @@ async def _verify(options: argparse.Namespace) -> int:
     if path.is_file() and not _is_database(path):
         with path.open("rb") as lines:
             found = verify_lines(_read_lines(lines), head)
-        verdicts = {name: verdict for name, verdict in found.items() if options.tenant in (None, name)}
+        # A line that cannot be read may have been any tenant's.
+        verdicts = {name: verdict for name, verdict in found.items() if options.tenant is None or name in ("", options.tenant)}
     else:
         async with open_tenants(options.data, options.tenant) as (store, tenants):
             verdicts = {name: await AuditLog(store).verify(name, head) for name in tenants}
@@ -61,8 +62,9 @@ async def _verify(options: argparse.Namespace) -> int:
         for name, verdict in verdicts.items():
             show_verdict(msgspec.to_builtins(verdict), f"{name or '(unreadable)'}: ")
         if not verdicts:
-            print("there are no records")
-    return 0 if all(verdict.ok for verdict in verdicts.values()) else 1
+            print("there are no records" if head is None else f"missing: there are no records, and record {head[0]} was there")
+    is_cut_off = head is not None and not any(verdicts)
+    return 1 if is_cut_off or not all(verdict.ok for verdict in verdicts.values()) else 0
 
 
 async def _export(options: argparse.Namespace) -> int:

@@ -20,7 +20,8 @@ _QUANTITY = re.compile(r"(-?[0-9][0-9_]*)/?([A-Za-z]*)")
 _ARGUMENT = re.compile(r"-?[0-9][0-9_]{0,19}|[0-9][0-9_]{0,19}([A-Za-z]+)")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\Z")
-_IP = re.compile(r"[\d.]+\Z|\[?[0-9a-f]*:[0-9a-f:.]*\]?\Z|0x[0-9a-f]+\Z")
+_IP = re.compile(r"\[?[0-9a-f]*:[0-9a-f:.]*\]?\Z|(.*\.)?(\d+|0x[0-9a-f]*)\.*\Z")
+"""Addresses, in all spellings: a name whose last label is a number is one to those who look it up."""
 _SEGMENT_BAD = re.compile(r"[\x00-\x1f\x7f]|//|/\.\.?(?:/|\Z)")
 
 # Names below which a registry sells others. Single labels are always public here; these are the common ones with more than one.

@@ -12,7 +12,7 @@ import msgspec
 
 from gateway.egress import Decide, Egress
 from gateway.hooks.executors.programs import LoadProgram, RunAside, run_program
-from gateway.hooks.executors.webhooks import FindKey, run_webhook
+from gateway.hooks.executors.webhooks import Begin, FindKey, run_webhook
 from gateway.hooks.outputs import Error, Ran
 from gateway.hooks.payloads import HookPayload, seal
 from gateway.hooks.specs import UserHookSpec
@@ -21,13 +21,14 @@ from sandbox.workers.interface import FileChanges
 
 class Executors(msgspec.Struct, frozen=True, kw_only=True):
     """Everything hooks of one tenant are run with. Without `run_aside` programs are refused in the contract's words; `connecting`
-    gives the policy's word on where webhooks may go."""
+    gives the policy's word on where webhooks may go; `begin` records that one is about to be told, or raises."""
 
     run_aside: RunAside | None
     load_program: LoadProgram
     egress: Egress
     find_key: FindKey
     connecting: Callable[[], Awaitable[Decide]] | None = None
+    begin: Begin | None = None
 
     async def run(self, spec: UserHookSpec, payload: HookPayload, changes: tuple[FileChanges, ...] = ()) -> Ran:
         """Run one hook. `changes` are files that earlier hooks of this firing left."""
@@ -36,7 +37,7 @@ class Executors(msgspec.Struct, frozen=True, kw_only=True):
             if spec.executor.type == "webhook":
                 # The policy in force has said yes to its own webhooks; it is asked about all others.
                 decide = await self.connecting() if self.connecting is not None and spec.source != "policy" else None
-                return await run_webhook(spec, letter, self.egress, self.find_key, decide)
+                return await run_webhook(spec, letter, self.egress, self.find_key, decide, self.begin)
             return await run_program(spec, payload.session_id, letter, self.run_aside, self.load_program, changes)
         except Exception as error:
             # INVARIANT: an executor never raises; a bug in one is the hook's failure and `on_error` decides.

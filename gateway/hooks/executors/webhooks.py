@@ -36,6 +36,7 @@ _PAUSE_MS_MAX: Final = 5000
 _AGAIN: Final = frozenset({429, 500, 502, 503, 504})
 FindKey = Callable[[str], Awaitable[bytes | None]]
 """The key that signs webhooks, by its name, or None."""
+Begin = Callable[[UserHookSpec], Awaitable[None]]
 
 
 def sign(body: bytes, key: bytes, now_seconds: int) -> str:
@@ -52,11 +53,15 @@ def verify(header: str, body: bytes, key: bytes, now_seconds: int, tolerance_sec
     return hmac.compare_digest(sign(body, key, int(sent)).encode(), f"t={sent},v1={fields.get('v1', '')}".encode())
 
 
-async def run_webhook(spec: UserHookSpec, letter: Letter, egress: Egress, find_key: FindKey, decide: Decide | None) -> Ran:
+async def run_webhook(
+    spec: UserHookSpec, letter: Letter, egress: Egress, find_key: FindKey, decide: Decide | None, begin: Begin | None = None
+) -> Ran:
     name = spec.executor.secret or DEFAULT_KEY
     key = await find_key(name)
     if not key:
         return Ran(Error(f"webhook has no signing key {name!r}; store it as a secret of that name"), attempts=0)
+    if begin is not None:
+        await begin(spec)
     until, delivery, attempts, problem = time.monotonic() + spec.timeout_ms / 1000, uuid7(), 0, ""
     try:
         async with asyncio.timeout(spec.timeout_ms / 1000):

@@ -297,6 +297,22 @@ def test_a_head_that_was_kept_shows_that_the_newest_records_were_cut_off(data: P
     assert command("verify", "--data", str(data), "--head", f"3:{'0' * 64}")[0] == 1
 
 
+def test_tm_store_audit_an_export_that_was_emptied_or_damaged_at_its_end_is_not_whole(data: Path, tmp_path: Path) -> None:
+    _, text = command("verify", "--data", str(data), "--tenant", "t1", "--json")
+    head = json.loads(text)["t1"]["head"]
+    export = tmp_path / "log.jsonl"
+    command("export", "--data", str(data), "-o", str(export))
+    lines = export.read_text().splitlines(keepends=True)
+    export.write_text("".join([*lines[:4], lines[4][:50] + "\n", *lines[5:]]))
+    for only in ([], ["--tenant", "t1"]):
+        assert command("verify", "--data", str(export), *only)[0] == 1
+    export.write_text("")
+    status, text = command("verify", "--data", str(export), "--head", head)
+    assert status == 1 and "missing" in text
+    export.write_text("".join(lines[5:]))
+    assert command("verify", "--data", str(export), "--tenant", "t1", "--head", head)[0] == 1
+
+
 def test_what_is_no_store_and_no_export_is_said_so(tmp_path: Path, data: Path) -> None:
     assert command("verify", "--data", str(tmp_path / "none"))[0] == 2
     assert command("verify", "--data", str(data), "--tenant", "t9")[0] == 2

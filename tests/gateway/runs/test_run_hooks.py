@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gateway.egress import EgressError
 from gateway.errors import Forbidden, GatewayError, TooMany
 from gateway.records import Principal, Run
 from gateway.runs.runs import RunBody
@@ -467,5 +468,30 @@ def test_tm_hook_008_a_policys_hooks_judge_what_other_hooks_rewrote_and_see_resu
             await hook(house, "rewrite", "before_run", f"echo '{evil}'")
             with pytest.raises(Forbidden):
                 await run(house, "1")
+
+    asyncio.run(main())
+
+
+def test_tm_audit_loss_a_webhook_is_in_the_chain_before_it_is_told() -> None:
+    async def main() -> None:
+        async with housed("allow net.connect", 'net.connect { host "hooks.example", port 443 } => allow') as house:
+            recorded = list[Any]()
+
+            class Recipient:
+                async def request(self, *_: Any, **__: Any) -> Any:
+                    recorded.append([one.data for one in await house.store.audit("acme") if one.kind == "hook"])
+                    raise EgressError("TIMEOUT", "killed before it answered")
+
+            async def find_key(_: str) -> bytes:
+                return b"key"
+
+            house.hooks._egress = Recipient()  # type: ignore[assignment]
+            house.hooks._find_key = lambda tenant: find_key
+            executor = {"type": "webhook", "url": "https://hooks.example/told"}
+            await hook(house, "tell", "before_run", "", executor=executor, on_error="allow")
+            done = await run(house, "1")
+            assert done.result is not None and done.result.ok
+            ((begun,),) = recorded
+            assert (begun["event"], begun["status"], begun["run"]) == ("before_run", "begun", done.id)
 
     asyncio.run(main())
