@@ -64,6 +64,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     runners_ssh_hosts: Annotated[tuple[str, ...], "Hosts that the `ssh` runner may reach."] = ()
     runners_docker_images: Annotated[tuple[str, ...], "Images that the `docker` runner may start."] = ()
     registry_pods: Annotated[str, "A folder whose `TENANT/pods` are shown as the local runtime of the registry."] = ""
+    worker_profiles: Annotated[
+        str, "A TOML file with role profiles of workers, over those that are shipped (docs/registry.md)."
+    ] = ""
     workers: Annotated[
         Literal["processes", "in-process"],
         "Where programs run: in jailed processes, one tenant each, or inside the gateway (development only).",

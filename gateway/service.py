@@ -50,6 +50,8 @@ from gateway.policies.gate import Gate
 from gateway.policies.in_force import Policies, deny_all
 from gateway.policies.operator_policies import OperatorBase, load_base
 from gateway.records import Principal, Session
+from gateway.registry.inputs import Turns
+from gateway.registry.profiles import Profiles, load_profiles
 from gateway.registry.registries import open_registries
 from gateway.runners.provider_table import RunnerSettings
 from gateway.runners.stored_runners import open_runners
@@ -124,8 +126,9 @@ class Service:
         )
         self.deployments = Deployments(self.policies, self.catalogue.tools)
         submit = functools.partial(self.session_hooks.submit_prompt, self.sessions)
+        turns = Turns(self.sessions, self.runs, submit, lambda: self.runners)
         self.registry = open_registries(
-            store, self.sessions, self.runs, self.vault, self.egress, now, pods=self._find_pods, submit=submit
+            store, turns, self.vault, self.egress, now, pods=self._find_pods, profiles=Profiles(load_profiles(configuration))
         )
         self.runners = open_runners(store, self.vault, self.egress, keys, now, RunnerSettings.read(configuration))
         self.tally = self._construct_tally()

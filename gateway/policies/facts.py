@@ -2,7 +2,8 @@
 
 Rules: THREAT[TM-POL-CALLER]: `user` and `session.role` are those of the caller that asks now, not of the one that opened the
 session, forked or restored it; a run that was suspended continues with its own caller's. The session's creator has other names,
-`session.creator` and `session.creator_role`, for policies whose catalog declares them. Missing facts have the catalog's cautious
+`session.creator` and `session.creator_role`, for policies whose catalog declares them; so have the profile and the role of the
+worker that a session belongs to, `session.worker` and `session.worker_role`. Missing facts have the catalog's cautious
 defaults. A fact that a policy's catalog does not know, or cannot hold, makes every decision a refusal; so it is refused when a
 tenant is made or changed, and when a policy with another catalog is to be put in force.
 """
@@ -18,7 +19,7 @@ from policy import Policy
 from policy.model.catalog import Catalog
 from policy.text.literals import compose
 
-_CREATORS = frozenset({"creator", "creator_role"})
+_CREATORS = frozenset({"creator", "creator_role", "worker", "worker_role"})
 CALLERS = _CREATORS | {"role", "user"}
 """Facts of a session that no request may set."""
 

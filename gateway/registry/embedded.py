@@ -10,6 +10,7 @@ THREAT[TM-REG-LEAK]: what is told of a worker never names the session it is in, 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Final, Literal
@@ -21,7 +22,8 @@ from gateway.events import Event
 from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.errors import UnknownWorker
-from gateway.registry.inputs import Inputs, Turns
+from gateway.registry.inputs import Inputs, Place, Turns
+from gateway.registry.profiles import Profiles
 from gateway.registry.projections import LABEL, NOT_FOUND, STOPPED, STORE_ERROR, busy, host, invalid, worker_summary
 from gateway.registry.runtime import Refusal, Runtime, answer_refusals
 from gateway.registry.spawning import WORKERS_MAX, Spawner
@@ -45,12 +47,15 @@ class EmbeddedRuntime(Runtime):
         turns: Turns,
         clock_ms: Callable[[], int],
         *,
+        profiles: Profiles | None = None,
         workers_max: int = WORKERS_MAX,
         bounds: Bounds = Bounds(),
     ) -> None:
         self._turns, self._clock_ms = turns, clock_ms
         self._book = Book(store, clock_ms, bounds)
-        self._spawner = Spawner(self.runtime_id, self._book, turns, clock_ms, workers_max)
+        self._workers_max = workers_max
+        self.profiles = profiles or Profiles()
+        self._spawner = Spawner(self.runtime_id, self._book, turns, self.profiles, clock_ms, workers_max)
         self._lanes = Lanes()
         self._inputs = Inputs(self._book, turns, self._lanes)
         self.is_stopped = False
@@ -62,7 +67,7 @@ class EmbeddedRuntime(Runtime):
         return "stopped" if self.is_stopped else "running"
 
     def host(self, tenant: str, limit: int) -> wire.HostSummary:
-        return host(self.runtime_id, tenant, limit, self._clock_ms())
+        return host(self.runtime_id, tenant, self._workers_max, self._clock_ms())
 
     async def workers(self, principal: Principal, limit: int, after: str | None = None) -> wire.Listing[wire.WorkerSummary]:
         if limit == 0:
@@ -71,8 +76,8 @@ class EmbeddedRuntime(Runtime):
             records, following = await self._book.page(principal.tenant, after, limit)
         except StoreFailed:
             return wire.Listing(items=[], diagnostics=[STORE_ERROR])
-        items = [worker_summary(self.runtime_id, principal.tenant, record) for record in records]
-        return wire.Listing(items=items, next=following)
+        items = await asyncio.gather(*(self._show(principal, record) for record in records))
+        return wire.Listing(items=[*items], next=following)
 
     async def worker(self, principal: Principal, worker_id: str) -> wire.WorkerLookup:
         if not worker_id:
@@ -85,7 +90,13 @@ class EmbeddedRuntime(Runtime):
             return wire.WorkerLookup(diagnostics=[STORE_ERROR])
         if record is None:
             return wire.WorkerLookup()
-        return wire.WorkerLookup(worker=worker_summary(self.runtime_id, principal.tenant, record))
+        return wire.WorkerLookup(worker=await self._show(principal, record))
+
+    async def _show(self, principal: Principal, record: WorkerRecord) -> wire.WorkerSummary:
+        """A worker whose session is gone is stopped, also if no caller has come to it since."""
+        if record.status == "running" and not await self._turns.is_there(principal, record):
+            record = msgspec.structs.replace(record, status="stopped")
+        return worker_summary(self.runtime_id, principal.tenant, record)
 
     @answer_refusals(wire.Transcript, "start", "limit")
     async def transcript(self, principal: Principal, worker_id: str, start: int, limit: int) -> wire.Transcript:
@@ -170,6 +181,8 @@ class EmbeddedRuntime(Runtime):
         async with self._use(principal, worker_id) as (lane, record):
             if record.status == "running":
                 return self._accept(worker_id, None)
+            if not await self._turns.is_there(principal, record):
+                raise invalid("what the worker had is gone; delete it, and spawn another")
             number = record.next_event
             record = msgspec.structs.replace(record, status="running", ended_event=None)
             await self._note(principal, lane, record, [Said("worker", {"status": "running"})], "worker.restore")
@@ -182,15 +195,16 @@ class EmbeddedRuntime(Runtime):
             if lane.is_busy:
                 raise busy("a turn is under way; cancel the worker first")
             audit = AppendAudit(at=self._clock_ms(), kind="worker.delete", actor=principal.name, subject=worker_id)
-            await self._turns.close(principal, record.session_id)
+            await self._turns.close(principal, Place(record.session_id, record.thread_id))
             await self._book.remove(principal.tenant, record, [audit])
             lane.mark_gone()
             return self._accept(worker_id, None)
 
-    async def _note(self, principal: Principal, lane: Lane, record: WorkerRecord, said: list[Said], kind: str) -> None:
+    async def _note(self, principal: Principal, lane: Lane, record: WorkerRecord, said: list[Said], kind: str) -> WorkerRecord:
         audit = AppendAudit(at=self._clock_ms(), kind=kind, actor=principal.name, subject=record.worker_id)
         record, _ = await self._book.append(principal.tenant, record, said, [audit])
         lane.note_written(record.next_event - 1)
+        return record
 
     def _accept(self, worker_id: str, event_id: int | None) -> wire.LifecycleResult:
         number = msgspec.UNSET if event_id is None else event_id
@@ -240,6 +254,10 @@ class EmbeddedRuntime(Runtime):
                 raise UnknownWorker(self.runtime_id, worker_id)
             if record.pending and not lane.is_busy:
                 record = await self._inputs.settle(principal, record, lane)
+            if record.status == "running" and not lane.is_busy and not await self._turns.is_there(principal, record):
+                said = [Said("worker", {"status": "stopped", "reason": "what it had is gone"})]
+                ended = msgspec.structs.replace(record, status="stopped", ended_event=record.next_event)
+                record = await self._note(principal, lane, ended, said, "worker.stopped")
             yield lane, record
 
     @contextlib.asynccontextmanager

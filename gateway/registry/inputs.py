@@ -11,21 +11,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import secrets
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
-from gateway.errors import GatewayError, NotFound
+from gateway.errors import GatewayError, NotFound, Unsupported
 from gateway.events import Event
 from gateway.records import Principal, Run
+from gateway.registry.profiles import Chosen
 from gateway.registry.projections import describe_problem, describe_run
 from gateway.registry.wire import InputRequest
 from gateway.registry.worker_queues import Lane, Lanes, Waiting
 from gateway.registry.worker_records import Book, Said, WaitingTurn, WorkerRecord
+from gateway.runners import wire
+from gateway.runners.bindings import WORKSPACE
+from gateway.runners.runners import Runners
 from gateway.runs.runs import RunBody, Runs
 from gateway.sessions.sessions import CreateSession, Sessions
-from sandbox.wire import Language
 
 OnOutput = Callable[[str, str], None]
 OnWaiting = Callable[[str], Awaitable[None]]
@@ -39,25 +44,66 @@ _OUTPUT_CHARS: Final = 16 << 10
 _log = logging.getLogger("hatchway.registry")
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a worker is."""
+
+    session_id: str
+    thread_id: str | None = None
+
+
 class Turns:
     """How an input is run: the way to the gateway's sessions and runs. A worker's session is durable, so that it goes on after
     a crash of the gateway. A turn is a run like any other: policy, hooks, limits and approvals apply, in the name of the sender.
     One that waits for an approval is waited for. When `stop` is set the run is cancelled, as often as it takes. What a session
     has under way ends before the session is deleted."""
 
-    def __init__(self, sessions: Sessions, runs: Runs, submit: Submit | None = None) -> None:
-        self._sessions, self._runs, self._submit = sessions, runs, submit
+    def __init__(
+        self, sessions: Sessions, runs: Runs, submit: Submit | None = None, find_runners: Callable[[], Runners] | None = None
+    ) -> None:
+        self._sessions, self._runs, self._submit, self._find_runners = sessions, runs, submit, find_runners
 
-    async def open(self, principal: Principal, language: Language, title: str) -> str:
-        """A place for a worker; its name."""
-        made = await self._sessions.create(principal, CreateSession(language=language, title=title, durable=True))
-        return made.id
+    async def open(self, principal: Principal, chosen: Chosen, title: str) -> Place:
+        """A place for a worker: a session, and if it is to work at a runner a thread there that the session is bound to."""
+        thread_id = None
+        if chosen.destination is not None:
+            if self._find_runners is None:
+                raise Unsupported("RUNNER_UNSUPPORTED", "there are no runners here")
+            thread_id, labels = f"{title}-{secrets.token_hex(8)}", wire.ThreadOptions(labels={"worker": title})
+            await self._find_runners().select(principal.tenant, thread_id, chosen.destination, WORKSPACE, options=labels)
+        asked = CreateSession(
+            language=chosen.language,
+            title=title,
+            durable=True,
+            limits=chosen.limits,
+            template=chosen.template,
+            thread_id=thread_id,
+        )
+        about = {"worker": chosen.name, "worker_role": chosen.role}
+        try:
+            return Place((await self._sessions.create(principal, asked, about)).id, thread_id)
+        except BaseException:
+            await self._end_thread(principal.tenant, thread_id)
+            raise
 
-    async def begin(self, principal: Principal, place: str, code: str) -> str:
-        """Let an input run; its run's id. Raises `GatewayError` if it cannot be begun."""
+    async def _end_thread(self, tenant: str, thread_id: str | None) -> None:
+        if thread_id is not None and self._find_runners is not None:
+            with contextlib.suppress(NotFound):
+                await self._find_runners().delete(tenant, thread_id)
+
+    async def is_there(self, principal: Principal, record: WorkerRecord) -> bool:
+        """Whether it has its session still."""
+        return await self._sessions.exists(principal, record.session_id)
+
+    async def begin(self, principal: Principal, record: WorkerRecord, content: str) -> str:
+        """Let an input run; its run's id. It is the program, or what the worker's entry program finds in `message` and reads from
+        its standard input. Raises `GatewayError` if it cannot be begun."""
         if self._submit is not None:
-            code = await self._submit(principal, place, code)
-        return (await self._runs.start(principal, place, RunBody(code=code))).id
+            content = await self._submit(principal, record.session_id, content)
+        body = RunBody(code=content)
+        if record.entry:
+            body = RunBody(code=record.entry, inputs={"message": content}, stdin=content)
+        return (await self._runs.start(principal, record.session_id, body)).id
 
     async def follow(
         self, principal: Principal, run_id: str, on_output: OnOutput, on_waiting: OnWaiting, stop: asyncio.Event
@@ -98,9 +144,10 @@ class Turns:
         with contextlib.suppress(NotFound):
             await self._runs.cancel_all(principal, place)
 
-    async def close(self, principal: Principal, place: str) -> None:
+    async def close(self, principal: Principal, place: Place) -> None:
         with contextlib.suppress(NotFound):
-            await self._runs.delete_session(principal, place)
+            await self._runs.delete_session(principal, place.session_id)
+        await self._end_thread(principal.tenant, place.thread_id)
 
 
 class Inputs:
@@ -164,7 +211,7 @@ class Inputs:
             await self._note_waiting(tenant, worker_id, lane, waiting, session_id, run_id)
 
         try:
-            run_id = waiting.run_id or await self._turns.begin(asker, session_id, waiting.content)
+            run_id = waiting.run_id or await self._turns.begin(asker, record, waiting.content)
             run = await self._turns.follow(asker, run_id, on_output, on_waiting, lane.stop)
             status = run.result.status.value if run.result is not None else "interrupted"
             content = describe_run(run)

@@ -71,7 +71,7 @@ class LocalRuntime(Runtime):
             capabilities=describe_abilities(
                 LOOKING,
                 is_there,
-                limit,
+                PODS_MAX,
                 local_pod_inspection="available" if is_there else "unavailable",
                 workspace_scope="current_workspace",
             ),
@@ -168,7 +168,7 @@ class LocalRuntime(Runtime):
             state="metadata_only" if found.active is None else "active",
             status=status,
             implementation=wire.WorkerImplementation(kind="local_pod", display_hint=display_hint(name)),
-            capabilities=wire.WorkerCapabilities(can_accept_input=True),
+            capabilities=wire.WorkerCapabilities(),
             diagnostics=_ACTIONS,
         )
 

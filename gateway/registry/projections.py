@@ -62,6 +62,8 @@ def host(runtime_id: str, workspace_id: str, limit: int, now_ms: int) -> wire.Ho
             (*LOOKING, *CONTROLLING, "supports_backend_internal_tools"),
             True,
             limit,
+            has_shell=True,
+            has_workspace_fs=True,
             local_pod_inspection="not_applicable",
             workspace_scope="backend_internal",
         ),
@@ -84,6 +86,7 @@ def worker_summary(runtime_id: str, workspace_id: str, record: WorkerRecord) -> 
         implementation=_IMPLEMENTATION,
         capabilities=_RUNNING if record.status == "running" else _ENDED,
         diagnostics=_PROJECTED,
+        labels=record.labels,
     )
 
 

@@ -1,6 +1,6 @@
 """The registries of all tenants: which runtimes each one has, and their upkeep.
 
-    registries = open_registries(store, sessions, runs, vault, egress, clock_ms)
+    registries = open_registries(store, turns, vault, egress, clock_ms)
     registry = await registries.of("acme")            local, embedded, then the remote ones in the order they were added
 
 Rules: a tenant's registry holds what is that tenant's, and nothing tells it of another's. Remote runtimes are added by operators
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -25,13 +25,12 @@ from gateway.records import Principal, RegistryEntry
 from gateway.registry.embedded import EmbeddedRuntime
 from gateway.registry.errors import RuntimeBusy, RuntimeTaken
 from gateway.registry.identifiers import check_id
-from gateway.registry.inputs import Submit, Turns
+from gateway.registry.inputs import Turns
 from gateway.registry.local import LocalRuntime
+from gateway.registry.profiles import Profiles
 from gateway.registry.registry import Registry
 from gateway.registry.remote import RemoteRuntime
-from gateway.registry.wire import MAX_LIMIT, RemoteSpec, RuntimeSummary
-from gateway.runs.runs import Runs
-from gateway.sessions.sessions import Sessions
+from gateway.registry.wire import MAX_LIMIT, LaunchOptions, RemoteSpec, RemoteTest, RuntimeSummary
 from gateway.stores.changes import ABSENT, AppendAudit, DeleteEntry, PutEntry
 from gateway.stores.store import Store
 from gateway.tenants.vault import Vault
@@ -111,18 +110,35 @@ class Registries:
         await runtime.beat()
         return await runtime.summary(principal, MAX_LIMIT)
 
-    async def remove(self, principal: Principal, runtime_id: str) -> None:
-        """One that is unavailable is removed without being asked about its workers."""
-        registry = await self.of(principal.tenant)
-        runtime = registry.runtime(runtime_id)
+    async def test(self, principal: Principal, runtime_id: str) -> RemoteTest:
+        """Ask a remote runtime now."""
+        runtime = await self._find_remote(principal, runtime_id)
+        said = await runtime.test()
+        return RemoteTest(runtime_id=runtime_id, ok=not said, status=runtime.status, diagnostics=said)
+
+    async def _find_remote(self, principal: Principal, runtime_id: str) -> RemoteRuntime:
+        runtime = (await self.of(principal.tenant)).runtime(runtime_id)
         if not isinstance(runtime, RemoteRuntime):
             raise BadRequest("INVALID_ARGUMENT", f"the runtime {runtime_id} is part of the gateway")
+        return runtime
+
+    async def list_launch_options(
+        self, principal: Principal, destinations: Sequence[str], templates: Sequence[str]
+    ) -> LaunchOptions:
+        runtimes = (await (await self.of(principal.tenant)).list_runtimes(principal, MAX_LIMIT)).items
+        able = [one.runtime_id for one in runtimes if one.capabilities.can_spawn_worker]
+        profiles = self._embedded.profiles.describe()
+        return LaunchOptions(runtime_ids=able, profiles=profiles, destination_ids=[*destinations], template_ids=[*templates])
+
+    async def remove(self, principal: Principal, runtime_id: str) -> None:
+        """One that is unavailable is removed without being asked about its workers."""
+        runtime = await self._find_remote(principal, runtime_id)
         if await self._is_busy(principal, runtime):
             raise RuntimeBusy(runtime_id)
         audit = AppendAudit(at=self._clock_ms(), kind="runtime.remove", actor=principal.name, subject=runtime_id)
         await self._store.write(principal.tenant, [DeleteEntry(kind=REMOTE, id=runtime_id), audit])
         with contextlib.suppress(KeyError):
-            registry.unregister(runtime_id)
+            (await self.of(principal.tenant)).unregister(runtime_id)
 
     async def _is_busy(self, principal: Principal, runtime: RemoteRuntime) -> bool:
         after: str | None = None
@@ -159,21 +175,20 @@ class Registries:
 
 def open_registries(
     store: Store,
-    sessions: Sessions,
-    runs: Runs,
+    turns: Turns,
     vault: Vault,
     egress: Egress,
     clock_ms: Callable[[], int],
     *,
     pods: Pods = lambda tenant: None,
-    submit: Submit | None = None,
+    profiles: Profiles | None = None,
 ) -> Registries:
     """As the service has them."""
 
     def connect(tenant: str, spec: RemoteSpec) -> Client:
         return EgressClient(egress, spec.url, _make_token_source(vault, tenant, spec.token.id))
 
-    embedded = EmbeddedRuntime(store, Turns(sessions, runs, submit), clock_ms)
+    embedded = EmbeddedRuntime(store, turns, clock_ms, profiles=profiles)
     return Registries(store, embedded, connect, clock_ms, pods=pods)
 
 

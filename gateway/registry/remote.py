@@ -51,6 +51,7 @@ _WORDS: Final = {
     "remote_runtime_unavailable": "the remote runtime has not been heard of",
 }
 _WARNINGS: Final = ("remote_worker_not_found", "remote_runtime_unsupported", "remote_runtime_http_rejected")
+_AWAY: Final = ("remote_runtime_timeout", "remote_runtime_network_error", "remote_runtime_http_error")
 Health = Literal["available", "degraded", "unavailable"]
 T = TypeVar("T")
 
@@ -110,16 +111,21 @@ class RemoteRuntime(Runtime):
         self._base = f"/v1/registry/runtimes/{check_id('runtime_id', target)}"
         self._host_id = make_id("remote-", runtime_id)
         self.heartbeat = Heartbeat(clock_ms)
+        self._told: wire.RuntimeCapabilities | None = None
 
     # Asking
 
     async def beat(self) -> bool:
-        """Is it there? What the answer says does not matter."""
+        """Is it there? What it says that it has is remembered."""
+        return not any(said.code in _AWAY for said in await self.test())
+
+    async def test(self) -> list[wire.RuntimeDiagnostic]:
+        """Ask it now; what is wrong."""
         try:
-            await self._ask("GET", "", msgspec.Raw, timeout_ms=BEAT_TIMEOUT_MS)
+            self._told = (await self._ask("GET", "", wire.RuntimeSummary, timeout_ms=BEAT_TIMEOUT_MS)).capabilities
         except _Refused as refused:
-            return refused.code not in ("remote_runtime_timeout", "remote_runtime_network_error", "remote_runtime_http_error")
-        return True
+            return [refused.said]
+        return []
 
     async def _ask(self, method: str, path: str, kind: type[T], json: Any = None, timeout_ms: int = 10_000) -> T:
         try:
@@ -164,7 +170,9 @@ class RemoteRuntime(Runtime):
             capabilities=describe_abilities(
                 (*LOOKING, *CONTROLLING),
                 health != "unavailable",
-                limit,
+                limit if self._told is None else max(0, self._told.max_workers),
+                has_shell=self._told is not None and self._told.has_shell,
+                has_workspace_fs=self._told is not None and self._told.has_workspace_fs,
                 local_pod_inspection="unavailable",
                 workspace_scope="remote_runtime_backend_private",
                 os="remote",

@@ -14,21 +14,33 @@ from typing import Final
 
 import msgspec
 
-from gateway.errors import Conflict, GatewayError, StoreFailed
+from gateway.errors import BadRequest, Conflict, GatewayError, NotFound, StoreFailed, Unsupported
 from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.inputs import Turns
-from gateway.registry.projections import CREATED, EXISTING, NOT_FOUND, STORE_ERROR, invalid, worker_summary
+from gateway.registry.profiles import Profiles
+from gateway.registry.projections import (
+    CREATED,
+    EXISTING,
+    NOT_FOUND,
+    STORE_ERROR,
+    describe_problem,
+    invalid,
+    worker_summary,
+)
 from gateway.registry.runtime import Refusal
 from gateway.registry.worker_records import Book, Counter, WorkerRecord
 from gateway.stores.changes import AppendAudit
+from sandbox.errors import RequestError
 
 WORKERS_MAX: Final = 10_000
 
 
 class Spawner:
-    def __init__(self, runtime_id: str, book: Book, turns: Turns, clock_ms: Callable[[], int], workers_max: int) -> None:
-        self._runtime_id, self._book, self._turns = runtime_id, book, turns
+    def __init__(
+        self, runtime_id: str, book: Book, turns: Turns, profiles: Profiles, clock_ms: Callable[[], int], workers_max: int
+    ) -> None:
+        self._runtime_id, self._book, self._turns, self._profiles = runtime_id, book, turns, profiles
         self._clock_ms, self._workers_max = clock_ms, workers_max
         self._locks: dict[str, asyncio.Lock] = {}
 
@@ -85,28 +97,26 @@ class Spawner:
         if counter.count >= self._workers_max:
             raise invalid(f"there are {counter.count} workers already; delete some")
         worker_id, now = f"worker-{counter.next:08x}", self._clock_ms()
-        role, profile = _role_and_profile(request.intent)
-        place = await self._turns.open(principal, request.language, worker_id)
+        try:
+            chosen = self._profiles.choose(request)
+            place = await self._turns.open(principal, chosen, worker_id)
+        except (BadRequest, NotFound, Unsupported, RequestError) as refused:
+            raise invalid(describe_problem(refused.error.code, refused.error.message)) from None
         record = WorkerRecord(
-            worker_id=worker_id,
-            session_id=place,
-            role=role,
-            profile=profile,
-            language=request.language,
-            fingerprint=fingerprint,
-            created_at=now,
+            worker_id=worker_id, session_id=place.session_id, thread_id=place.thread_id, role=chosen.role, profile=chosen.name,
+            language=chosen.language, entry=chosen.entry, labels=chosen.labels, fingerprint=fingerprint, created_at=now,
             updated_at=now,
+        )  # fmt: skip
+        audit = AppendAudit(
+            at=now,
+            kind="worker.spawn",
+            actor=principal.name,
+            subject=worker_id,
+            data={"role": chosen.role, "profile": chosen.name},
         )
-        audit = AppendAudit(at=now, kind="worker.spawn", actor=principal.name, subject=worker_id, data={"role": role})
         following = Counter(next=counter.next + 1, count=counter.count + 1)
         try:
             return await self._book.create(tenant, record, following, digest, [audit])
         except GatewayError:
             await self._turns.close(principal, place)
             raise
-
-
-def _role_and_profile(intent: wire.SpawnIntent) -> tuple[str, str]:
-    if isinstance(intent, wire.TicketIntent):
-        return intent.role, f"builtin:{intent.role}"
-    return str(intent.__struct_config__.tag), "runtime_default"

@@ -12,7 +12,7 @@ from typing import Annotated, Final, Generic, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from sandbox.wire import Language
+from sandbox.wire import Language, SessionLimits
 
 LOCAL_RUNTIME: Final = "local-worker-runtime"
 EMBEDDED_RUNTIME: Final = "embedded-worker-runtime"
@@ -22,7 +22,10 @@ REMOTE_HOST: Final = "remote-worker-runtime-host"
 MAX_DIAGNOSTICS: Final = 16
 MAX_HOST_SCAN: Final = 256
 MAX_LIMIT: Final = 200
+ENTRY_CHARS_MAX: Final = 64 << 10
 T = TypeVar("T")
+Name = Annotated[str, Meta(min_length=1, max_length=120)]
+Label = Annotated[str, Meta(max_length=120)]
 
 Severity = Literal["info", "warning", "error"]
 State = Literal["accepted", "unsupported", "rejected"]
@@ -54,7 +57,7 @@ class RuntimeSource(_Shape, frozen=True, kw_only=True):
 
 
 class RuntimeCapabilities(_Shape, frozen=True, kw_only=True):
-    """Of a runtime and of its hosts. `max_workers` is the limit that was asked for."""
+    """Of a runtime and of its hosts. `max_workers` is how many a tenant may have there."""
 
     can_list_hosts: bool = True
     can_list_workers: bool = False
@@ -118,6 +121,8 @@ class WorkerCapabilities(_Shape, frozen=True, kw_only=True):
 
 
 class WorkerSummary(_Shape, frozen=True, kw_only=True):
+    """`labels` are ours."""
+
     runtime_id: str
     worker_id: str
     host_id: str
@@ -131,6 +136,7 @@ class WorkerSummary(_Shape, frozen=True, kw_only=True):
     implementation: WorkerImplementation
     capabilities: WorkerCapabilities
     diagnostics: list[RuntimeDiagnostic] = []
+    labels: dict[str, str] = {}
 
 
 class Listing(_Shape, Generic[T], frozen=True, kw_only=True):
@@ -174,13 +180,20 @@ class RunAccepted(_Shape, frozen=True, kw_only=True, tag_field="kind", tag="run_
 
 
 class SpawnRequest(_Shape, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`language` and `fingerprint` are ours: two requests with one fingerprint make one worker."""
+    """From `language` on all is ours: two requests with one `fingerprint` make one worker; the others say what it runs, in place
+    of what its profile says (`gateway.registry.profiles`): with `destination_id` at a runner."""
 
     intent: SpawnIntent
     requested_worker_name: str | None = None
     acceptance: SocketReady | RunAccepted
-    language: Language = Language.PYTHON
+    language: Language | None = None
     fingerprint: Annotated[str, Meta(min_length=1, max_length=120)] | None = None
+    profile: Name | None = None
+    entry: Annotated[str, Meta(max_length=ENTRY_CHARS_MAX)] | None = None
+    limits: SessionLimits | None = None
+    template: Name | None = None
+    destination_id: Name | None = None
+    labels: Annotated[dict[Label, Label], Meta(max_length=64)] = {}
 
 
 class AcceptanceEvidence(_Shape, frozen=True, kw_only=True):
@@ -247,7 +260,37 @@ class ProxyPoint(_Shape, frozen=True, kw_only=True):
     diagnostics: list[RuntimeDiagnostic] = []
 
 
-# Ours: runtimes that a tenant adds
+# Ours: what can be spawned, and runtimes that a tenant adds
+
+
+class ProfileSummary(_Shape, frozen=True, kw_only=True):
+    """`takes`: an input is a `program` in its language, or a `message` that the profile's own program reads."""
+
+    name: str
+    about: str
+    language: Language
+    takes: Literal["program", "message"]
+    limits: SessionLimits
+    destination_id: str | None = None
+    template: str | None = None
+
+
+class LaunchOptions(_Shape, frozen=True, kw_only=True):
+    """What a spawn request may choose from."""
+
+    runtime_ids: list[str]
+    profiles: list[ProfileSummary]
+    destination_ids: list[str]
+    template_ids: list[str]
+
+
+class RemoteTest(_Shape, frozen=True, kw_only=True):
+    """Whether a remote runtime answers now, and what is wrong if it does not."""
+
+    runtime_id: str
+    ok: bool
+    status: str
+    diagnostics: list[RuntimeDiagnostic] = []
 
 
 class SecretName(_Shape, frozen=True, kw_only=True, forbid_unknown_fields=True):

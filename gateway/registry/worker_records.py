@@ -45,7 +45,8 @@ class WaitingTurn(Record, frozen=True, kw_only=True):
 
 class WorkerRecord(Record, frozen=True, kw_only=True):
     """`pending` are the sequences of inputs that were accepted and have not had their turn, `waiting` is the one of them that
-    waits for an approval. `ended_event` is the event that says that it was stopped or cancelled."""
+    waits for an approval. `ended_event` is the event that says that it was stopped or cancelled. `entry` is the program that
+    reads its inputs; `thread_id` the thread of a runner that it has."""
 
     worker_id: str
     session_id: str
@@ -64,6 +65,9 @@ class WorkerRecord(Record, frozen=True, kw_only=True):
     pending: tuple[int, ...] = ()
     waiting: WaitingTurn | None = None
     ended_event: int | None = None
+    entry: str = ""
+    labels: dict[str, str] = {}
+    thread_id: str | None = None
 
 
 class _Item(Record, frozen=True, kw_only=True):

@@ -52,6 +52,7 @@ GATES_MAX: Final = 16
 """Callers of one session whose gates are kept."""
 BOUND_LIMITS: Final = msgspec.structs.replace(DEFAULT_LIMITS, wall_ms=60_000)
 """Of a session that is bound to a thread: real programs take as long as runner commands may."""
+NOTHING: Final[Mapping[str, str]] = {}
 CONTINUES: Final = "the session continues from its last acknowledged run"
 RESTARTS: Final = "its files are as its last acknowledged run left them, its variables are gone; durable sessions keep them"
 
@@ -94,15 +95,16 @@ class Sessions:
     _tenants: dict[str, Tenant] = field(default_factory=dict)
     _template_locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
-    async def create(self, principal: Principal, asked: CreateSession) -> Session:
-        """A new session, from a template if one is named. The first use opens it in a worker."""
+    async def create(self, principal: Principal, asked: CreateSession, about: Mapping[str, str] = NOTHING) -> Session:
+        """A new session, from a template if one is named. The first use opens it in a worker. `about` are facts that the service
+        itself knows."""
         if asked.template is None:
-            record, _, rule = await self._draft(principal, asked)
+            record, _, rule = await self._draft(principal, asked, about)
             await self._put_new(principal, record, rule)
         else:
             async with self.lock_templates(principal.tenant):
                 origin = await self._opener.find(principal.tenant, asked.template)
-                record = await self._put_from(principal, asked, origin)
+                record = await self._put_from(principal, asked, origin, about)
         self.lives.put(record)
         await self._observer.start_session(self, principal, record)
         return record
@@ -132,7 +134,9 @@ class Sessions:
         await self._observer.start_session(self, principal, record)
         return record
 
-    async def _draft(self, principal: Principal, asked: CreateSession) -> tuple[Session, Gate, str]:
+    async def _draft(
+        self, principal: Principal, asked: CreateSession, about: Mapping[str, str] = NOTHING
+    ) -> tuple[Session, Gate, str]:
         """The session's record, its gate, and the rule that permits to create it."""
         tenant = await self.tenant(principal.tenant)
         _check_may_set(principal, asked.facts)
@@ -147,7 +151,7 @@ class Sessions:
             template=asked.template,
             durable=asked.durable or self._durable,
             policy=(await self._policies.find_active(tenant.id)).digest,
-            facts={**asked.facts, "creator_role": principal.role},
+            facts={**asked.facts, "creator_role": principal.role, **about},
             user=principal.user,
             head=None,
             created_at=now,
@@ -159,11 +163,19 @@ class Sessions:
         decision = gate.require("session.create", {"language": language_name(record.language)})
         return record, gate, decision.rule
 
-    async def _put_from(self, principal: Principal, asked: CreateSession, origin: Origin, *, strict: bool = False) -> Session:
+    async def _put_from(
+        self,
+        principal: Principal,
+        asked: CreateSession,
+        origin: Origin,
+        about: Mapping[str, str] = NOTHING,
+        *,
+        strict: bool = False,
+    ) -> Session:
         """A new session in the store that starts from a snapshot: to do so is to restore it, under whatever name it is asked for.
         THREAT[TM-POL-TEMPLATE]: it is decided in the snapshot's language, which it has whatever was asked for."""
         found = origin.snapshot
-        record, gate, rule = await self._draft(principal, msgspec.structs.replace(asked, language=found.language))
+        record, gate, rule = await self._draft(principal, msgspec.structs.replace(asked, language=found.language), about)
         age_ms = max(0, self._clock_ms() - found.created_at)
         gate.require("snapshot.restore", {"bytes": found.size_bytes, "age": age_ms})
         try:
@@ -226,6 +238,11 @@ class Sessions:
 
     async def get(self, principal: Principal, session_id: str) -> Session:
         return (await self.find(principal, session_id)).record
+
+    async def exists(self, principal: Principal, session_id: str) -> bool:
+        """Looked up, and not put in memory for that."""
+        key = (principal.tenant, session_id)
+        return self.lives.get(*key) is not None or await self._store.session(*key) is not None
 
     async def page(self, principal: Principal, after: str | None, limit: int, *, singles: bool) -> Page[Session]:
         return await self._store.sessions(principal.tenant, after=after, limit=limit, singles=singles)

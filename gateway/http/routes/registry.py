@@ -19,6 +19,7 @@ from gateway.http.api.sse import resume_after
 from gateway.records import Principal
 from gateway.registry import wire
 from gateway.registry.registry import Registry
+from gateway.runners.pool import BUILT_IN
 from gateway.service import Service
 
 T = TypeVar("T")
@@ -158,6 +159,13 @@ def _list_ours(service: Service) -> list[Operation]:
     async def watch(registry: Registry, call: Call) -> Events:
         return Events(await registry.events(*_ids(call), resume_after(call.headers) or call.query.cursor))
 
+    async def list_launch_options(call: Call) -> wire.LaunchOptions:
+        listed = await service.runners.list(call.principal.tenant)
+        places = sorted({BUILT_IN.id, *(destination.id for destination in listed.destinations)})
+        kept = await service.store.kept_snapshots(call.principal.tenant, limit=wire.MAX_LIMIT)
+        names = sorted({one.label for one in kept.items if one.kind == "template"})
+        return await service.registry.list_launch_options(call.principal, places, names)
+
     row, ask = partial(Operation, tag=_TAG), partial(_ask, service)
     change = partial(row, audience="operator", finishes=True)
     life = partial(row, answer=wire.LifecycleResult, finishes=True, statuses=_ELSEWHERE)
@@ -177,6 +185,11 @@ def _list_ours(service: Service) -> list[Operation]:
         change("DELETE", runtime, "Remove a remote runtime that has no running workers",
                lambda call: service.registry.remove(call.principal, call.path["runtime_id"]), name="remove_runtime",
                statuses={409: "It has running workers."}),
+        change("POST", root + "/remotes/{runtime_id}/test", "Ask a remote runtime whether it is there",
+               lambda call: service.registry.test(call.principal, call.path["runtime_id"]), name="test_runtime",
+               answer=wire.RemoteTest),
+        row("GET", root + "/launch-options", "What workers can be spawned as, and where", list_launch_options,
+            answer=wire.LaunchOptions),
         row("GET", root + "/hosts", "List hosts", ask(lambda registry, call: registry.list_hosts(call.principal, wire.MAX_LIMIT)),
             name="list_hosts", answer=wire.Listing[wire.HostSummary]),
         row("GET", root + "/hosts/{host_id}/workers", "List a host's workers",

@@ -16,6 +16,7 @@ from gateway.events import Listeners
 from gateway.ids import ONCE, uuid7
 from gateway.lifecycle.retention import Upkeep, read_rules
 from gateway.records import Principal
+from gateway.registry.inputs import Turns
 from gateway.registry.registries import Registries, open_registries
 from gateway.registry.wire import EMBEDDED_RUNTIME, RunAccepted, SpawnRequest, StopRequest, WorkspaceCompanion
 from gateway.stores.changes import PutFile, PutSession, PutValue
@@ -54,7 +55,7 @@ class Kept(msgspec.Struct):
 async def keeping(*rules: str, **more: Any) -> AsyncIterator[Kept]:
     async with housed(*rules, **more) as house:
         watch, vault = Watch(), Vault(house.store, house.keys, now_ms)
-        registry = open_registries(house.store, house.sessions, house.runs, vault, Egress(), watch.now_ms)
+        registry = open_registries(house.store, Turns(house.sessions, house.runs), vault, Egress(), watch.now_ms)
         try:
             rules, listeners = Retention(idle_sessions_ms=90 * DAY_MS), Listeners()
             upkeep = Upkeep(house.store, house.sessions, registry, house.policies, watch.now_ms, rules, listeners)

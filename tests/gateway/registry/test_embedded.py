@@ -295,7 +295,7 @@ def test_tm_reg_leak_nothing_inside_is_told_of_a_worker() -> None:
             assert (await turn(runtime, worker, "1 + 1"))[0] == "ok"
             session = (await house.store.sessions("acme")).items[0]
             await house.sessions.delete(ANN, session.id)
-            assert (await turn(runtime, worker, "1 + 1"))[0] == "refused"
+            assert (await runtime.send_input(ANN, worker, InputRequest(content="1 + 1"))).state == "rejected"
             registry = Registry([runtime])
             told = json.dumps(
                 msgspec.to_builtins(

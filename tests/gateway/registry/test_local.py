@@ -51,7 +51,7 @@ def test_pods_are_shown_by_name_with_the_contracts_shape(tmp_path: Path) -> None
     assert (coder.role, coder.profile) == ("coder", "builtin:coder")
     assert (coder.workspace.visibility, coder.workspace.identity) == ("current_workspace", "runtime_workspace")
     assert (coder.implementation.kind, coder.implementation.display_hint) == ("local_pod", "coder")
-    assert coder.capabilities.can_accept_input and not coder.capabilities.can_stop
+    assert not coder.capabilities.can_accept_input and not coder.capabilities.can_stop
     assert [one.code for one in coder.diagnostics] == ["worker_actions_not_implemented"]
     assert not asyncio.run(runtime(tmp_path).summary(ANN, 1)).capabilities.can_accept_input
 

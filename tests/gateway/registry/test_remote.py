@@ -18,6 +18,7 @@ from gateway.egress.peer_gateway import EgressClient, parse_events
 from gateway.errors import BadRequest
 from gateway.records import Principal
 from gateway.registry.errors import OperationFailed, RuntimeBusy, RuntimeTaken, UnknownRuntime
+from gateway.registry.inputs import Turns
 from gateway.registry.registries import Registries, open_registries
 from gateway.registry.registry import Registry
 from gateway.registry.remote import RemoteRuntime
@@ -157,7 +158,7 @@ def test_events_are_parsed_as_gateways_send_them_however_they_are_cut() -> None:
 @contextlib.asynccontextmanager
 async def registries(house: House, egress: Egress | None = None) -> AsyncIterator[tuple[Registries, Vault]]:
     vault = Vault(house.store, house.keys, now_ms)
-    opened = open_registries(house.store, house.sessions, house.runs, vault, egress or Egress(), now_ms)
+    opened = open_registries(house.store, Turns(house.sessions, house.runs), vault, egress or Egress(), now_ms)
     try:
         yield opened, vault
     finally:

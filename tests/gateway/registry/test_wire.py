@@ -40,7 +40,7 @@ def test_shapes_have_the_contracts_fields() -> None:
     ]  # fmt: skip
     assert fields(WorkerSummary) == [
         "runtime_id", "worker_id", "host_id", "label", "role", "profile", "workspace", "state", "status", "last_seen_at",
-        "implementation", "capabilities", "diagnostics",
+        "implementation", "capabilities", "diagnostics", "labels",
     ]  # fmt: skip
     assert fields(RuntimeCapabilities) == [
         "can_list_hosts", "can_list_workers", "can_get_worker", "can_spawn_worker", "can_stop_worker", "can_accept_input",
