@@ -145,6 +145,8 @@ compilation = Pool("compilation", max(2, CORES - 1))
 """WebAssembly of hooks: what is compiled for a tenant. Two at least: one tenant's slow module keeps no other's waiting."""
 tenant_data = Pool("tenant-data", max(2, CORES), waiting_max=64)
 """What is computed from a tenant's stored data, mostly by waiting for a child: differences, archives, searches."""
+policies = Pool("policies", max(2, CORES), waiting_max=1024)
+"""Policies of many rules: built, and folded for a caller."""
 contents = Pool("contents", 8, waiting_max=4096)
 """Large contents on their way to the disk, and off it."""
 schema_trials = Pool("schema-trials", 1)

@@ -19,7 +19,7 @@ import msgspec
 from gateway.children import Children, Overrun, run_in_child
 from gateway.errors import Unprocessable
 from gateway.policies.decision_log import Decided
-from gateway.pools import CORES, Pool
+from gateway.pools import CORES, Pool, policies
 from gateway.records import Record
 from policy.model import ir
 from policy.model.catalog import Catalog, load_catalog
@@ -37,6 +37,8 @@ BASE_CATALOG: Final = "deployed.catalog.json"
 _WAITING_MAX: Final = 15
 """Of one tenant, besides the text that is compiled."""
 _LOADS_MAX: Final = 4096
+RULES_FEW: Final = 100
+"""THREAT[TM-POL-STALL]: a policy of more rules is built, and folded for a session, on a thread, in its tenant's turn."""
 
 
 class Place(Record, frozen=True, kw_only=True):
@@ -173,6 +175,13 @@ def policy_of(compiled: Compiled) -> Policy:
     if compiled.policy is None or compiled.catalog is None:
         raise RefusedPolicy(compiled.findings)
     return Policy(compiled.policy, compiled.catalog)
+
+
+async def build_policy(compiled: Compiled, tenant: str) -> Policy:
+    """The same, next to the event loop where there is much to build."""
+    if compiled.policy is None or len(compiled.policy.rules) <= RULES_FEW:
+        return policy_of(compiled)
+    return await policies.run(tenant, policy_of, compiled)
 
 
 def require_programs(compiled: Compiled, sources: Mapping[str, str]) -> Compiled:

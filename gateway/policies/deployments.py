@@ -16,8 +16,8 @@ from gateway.policies.compiler import (
     Explained,
     Finding,
     Replayed,
+    build_policy,
     decode_file,
-    policy_of,
     require_programs,
 )  # fmt: skip
 from gateway.policies.in_force import Policies
@@ -115,7 +115,7 @@ class Deployments:
         return policy, {name: decode_file(name, text) for name, text in sources.items()}
 
     async def deploy(self, principal: Principal, asked: Deploy) -> Deployed:
-        policy = policy_of(await self._check_usable(principal, asked.sources, asked.main))
+        policy = await build_policy(await self._check_usable(principal, asked.sources, asked.main), principal.tenant)
         sources = self._policies.add_base(asked.sources, self._tools())
         stored, replayed = await self._policies.activate(
             principal.tenant, policy, sources, asked.main, principal.name, shadow=asked.shadow
@@ -133,4 +133,5 @@ class Deployments:
         return Compiled(findings=[*compiled.findings, *unfit]) if unfit else compiled
 
     async def _compile(self, principal: Principal, sources: dict[str, str], main: str) -> Policy:
-        return policy_of(await self._policies.check(sources, main, self._tools(), tenant=principal.tenant))
+        checked = await self._policies.check(sources, main, self._tools(), tenant=principal.tenant)
+        return await build_policy(checked, principal.tenant)

@@ -23,13 +23,14 @@ from gateway.audit.buffer import AuditBuffer
 from gateway.errors import Conflict, Forbidden, Unprocessable, missing
 from gateway.policies.compiler import (
     FOLDER,
+    RULES_FEW,
     Compiled,
     Compiler,
     Finding,
     RefusedPolicy,
     Replayed,
+    build_policy,
     decode_file,
-    policy_of,
 )  # fmt: skip
 from gateway.policies.decision_log import Decided, Decisions, Difference, take_newest
 from gateway.policies.facts import facts_of, misfits
@@ -37,6 +38,7 @@ from gateway.policies.gate import Gate
 from gateway.policies.operator_policies import OperatorBase, make_record, record_of_default
 from gateway.policies.pinned_defaults import Pins
 from gateway.policies.rates import Rates
+from gateway.pools import policies
 from gateway.records import Principal, Session, StoredPolicy, Tenant
 from gateway.stores.changes import AppendAudit, PutPolicy
 from gateway.stores.pages import walk
@@ -118,7 +120,11 @@ class Policies:
         if session is not None and policy.digest in self._defaults and not self.pins.has(tenant.id, policy.digest):
             record = self._make_default_record(tenant.id, policy.digest, is_active=False)
             await self.pins.keep(record, policy, self._programs.get(policy.digest, {}))
-        folded = policy.open_session(facts_of(tenant, session, caller, policy.catalog.context))
+        facts = facts_of(tenant, session, caller, policy.catalog.context)
+        if len(policy.ir.rules) <= RULES_FEW:
+            folded = policy.open_session(facts)
+        else:
+            folded = await policies.run(tenant.id, policy.open_session, facts, eager=True)
         audit = functools.partial(self._audit.note, tenant.id)
         session_id, owner = (session.id, session.user) if session is not None else ("", "")
         actor = caller.name if caller is not None else owner
@@ -163,7 +169,7 @@ class Policies:
             if base in sources and FOLDER + base not in sources:
                 # THREAT[TM-POL-BASE]: stored before bases had a folder; the operator's was at the root, whatever is next to main.
                 sources[FOLDER + base] = sources[base]
-            self._remember(key, policy_of(await self.compiler.load(sources, stored.main, catalog)))
+            self._remember(key, await build_policy(await self.compiler.load(sources, stored.main, catalog), stored.tenant))
         return self._by_digest[key]
 
     def _remember(self, key: tuple[str, str], policy: Policy) -> None:

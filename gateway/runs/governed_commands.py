@@ -48,6 +48,7 @@ from gateway.runs.approvals import Approvals, Asking
 from gateway.runs.waiting_commands import WaitingCommand, WaitingCommands, describe_asked, digest_place
 from gateway.sessions.sessions import Sessions
 from gateway.stores.changes import AppendAudit, Change
+from gateway.stores.pages import walk
 from gateway.stores.store import Store
 from policy import Decision
 from sandbox.capabilities.registry import ToolError
@@ -213,6 +214,7 @@ class Governor:
             if lasting.command.on_restart == "keep":
                 await self._watch_on(lasting, session)
             else:
+                await self._require_token(lasting.principal)
                 begun = await self.start(lasting.principal, thread_id, lasting.asked)  # stored again, in the place of this one
                 if isinstance(begun, WaitingCommand):
                     await runners.lasting.delete(lasting)
@@ -221,13 +223,20 @@ class Governor:
             if not isinstance(failed, Unavailable):  # its place may be there again the next time
                 await runners.lasting.delete(lasting)
 
+    async def _require_token(self, principal: Principal) -> None:
+        """THREAT[TM-HTTP-TOKEN]: what was begun with a token that was revoked since does not last."""
+        async for stored in walk(self._service.store.tokens, principal.tenant):
+            if stored.token.id == principal.token_id and stored.token.revoked_at is not None:
+                raise Forbidden("PERMISSION_DENIED", "the token that the command was begun with was revoked")
+
     async def _watch_on(self, lasting: LastingCommand, session: RunnerSession) -> None:
-        """What the policy in force refuses is ended."""
+        """What the policy in force refuses is ended, and what was begun with a token that was revoked."""
         gate, thread = await self.gate(lasting.principal, lasting.thread_id)
         turn, command = _Turn(self._service, lasting.principal, thread, gate), lasting.command
         after = partial(self._service.runners.lasting.delete, lasting)
         start = partial(session.start, command, after=after, resumed_ms=lasting.started_ms)
         try:
+            await self._require_token(lasting.principal)
             decision = turn.decide(command)
             if not is_permitted(decision) and gate.policy.digest != lasting.policy:
                 raise refusal("run", decision)  # what an approver permitted was permitted under another policy

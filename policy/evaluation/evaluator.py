@@ -84,7 +84,7 @@ class Specialiser:
         for lit in dict.fromkeys(ir.Lit(lit.field, lit.op, lit.args) for expr in exprs for lit in ir.literals(expr)):
             self._literals.setdefault(lit.field, []).append(lit)
 
-    def evaluator(self, facts: Mapping[str, object]) -> Evaluator:
+    def evaluator(self, facts: Mapping[str, object], *, eager: bool = False) -> Evaluator:
         """An evaluator that needs no `facts` any more. Raises PolicyError for a fact the policy's types refuse."""
         for name, value in facts.items():
             field = self._context.get(name)
@@ -96,7 +96,7 @@ class Specialiser:
         with self._lock:
             known = self._known.get(key)
             if known is None:
-                known = Evaluator(specialise(self._policy, frozenset(names), answers), eager=False)
+                known = Evaluator(specialise(self._policy, frozenset(names), answers), eager=eager)
                 self._known[key] = known
                 if len(self._known) > MAX_SPECIALISED:
                     self._known.popitem(last=False)

@@ -25,6 +25,8 @@ from gateway.stores.changes import AppendAudit
 from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.engines.sqlite import SqliteStore
 from policy import PolicyError
+from policy.evaluation import evaluator
+from policy.model import ir
 from sandbox.wire import Language
 from tests.gateway.house import ANN, activate, housed
 
@@ -437,5 +439,27 @@ def test_tm_pol_stall_explaining_and_replaying_cost_a_child_alone(monkeypatch: p
             with pytest.raises(BadRequest, match="64 bits"):
                 await desk.explain(OPERATOR, Question(event="run", attributes={"bytes": 1 << 70}))
             assert (await desk.explain(OPERATOR, Question(event="run", attributes={}))).verdict == "allow"
+
+    asyncio.run(main())
+
+
+def test_tm_pol_stall_a_policy_of_many_rules_is_built_and_folded_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    emit, threads = evaluator.emit_event, list[int]()
+
+    def note(made: ir.Policy, event: str) -> Any:
+        if event == "fs.read":
+            threads.append(threading.get_ident())
+        return emit(made, event)
+
+    async def main() -> None:
+        async with housed() as house:
+            monkeypatch.setattr(evaluator, "emit_event", note)
+            many = ALL + "\n".join(f'allow fs.read when path under "/workspace/{n}" and user == ann' for n in range(101))
+            desk = Deployments(house.policies, lambda: [])
+            await desk.deploy(OPERATOR, Deploy(sources={"p.hatch": policy(many)}, main="p.hatch"))
+            session = await house.sessions.create(ANN, CreateSession())
+            gate = await house.sessions.find_gate(await house.sessions.find(ANN, session.id), ANN)
+            assert gate.permits("fs.read", {"path": "/workspace/7/x"}) and not gate.permits("fs.read", {"path": "/workspace/x"})
+            assert threads and threading.get_ident() not in threads
 
     asyncio.run(main())

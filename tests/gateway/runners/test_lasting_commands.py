@@ -218,6 +218,21 @@ def test_a_kept_command_that_the_policy_in_force_refuses_is_ended(house: House) 
         till(lambda: find_processes(house.mark) == [])
 
 
+def test_tm_http_token_what_was_begun_with_a_token_that_was_revoked_does_not_last(house: House) -> None:
+    with house.living() as client:
+        prepare(house, client)
+        made = client.do("create_token", name="leaver", role="operator", user="eve")
+        with Client(house.gateway.url, token=made["secret"]) as leaver:
+            house.start(leaver, "again", "echo life >> lives; exec sleep 1000", "restart")
+            house.start(leaver, "kept", "echo 1 > begun; exec sleep 1000", "keep")
+            till(lambda: read(leaver, "lives") and read(leaver, "begun"))
+        client.do("revoke_token", token_id=made["token"]["id"])
+        house.gateway.kill()
+    with house.living() as client:
+        till(lambda: find_processes(house.mark) == [])
+        assert read(client, "lives") == "life\n" and house.find(client, "again") is None
+
+
 def test_a_kept_command_whose_session_is_gone_is_ended_when_the_gateway_starts(house: House) -> None:
     with house.living() as client:
         prepare(house, client)
