@@ -72,6 +72,8 @@ class Generations:
         self.used_entries = 0
         self.run_bytes_max = UNLIMITED
         """What `used_bytes` may be while a run is under way: files that it writes are charged to its memory limit."""
+        self.refused: set[str] = set()
+        """The limits that something was refused for since this was emptied."""
         self.granted = 0
         """Permissions that every node has: none for guests and callers, all while the host makes files like the store's."""
         self._shared = False
@@ -127,19 +129,23 @@ class Generations:
         """Counts `more` bytes (negative gives back), or refuses; beyond what the run may hold in memory, it ends the run."""
         used = self.used_bytes + more
         if more > 0 and used > self.limits.total_bytes:
-            raise VfsError(ENOSPC)
+            raise self._refuse("total_bytes", ENOSPC)
         # THREAT[TM-LIM-FILES]: files are the host's memory as much as a guest's heap is.
         if more > 0 and used > self.run_bytes_max:
             raise exceed_memory()
         self.used_bytes = used
 
+    def _refuse(self, limit: str, errno: int) -> VfsError:
+        self.refused.add(limit)
+        return VfsError(errno)
+
     def check_file_size(self, size: int) -> None:
         if size > self.limits.file_bytes:
-            raise VfsError(EFBIG)
+            raise self._refuse("file_bytes", EFBIG)
 
     def check_entry(self) -> None:
         if self.used_entries >= self.limits.entries_max:
-            raise VfsError(ENOSPC)
+            raise self._refuse("entries_max", ENOSPC)
 
     def drop_name(self, ino: int) -> None:
         """One name of the node is gone; with the last one the node goes too, unless a descriptor has it open."""

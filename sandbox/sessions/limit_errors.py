@@ -6,11 +6,12 @@ have helped; the stack that an engine itself has is none of them. Does not know:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import msgspec
 
+from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.limits import LIMIT_OF_CODE, LIMITS, SessionLimits
 from sandbox.wire import Diagnostic, ErrorObject, Severity
 
@@ -18,6 +19,13 @@ UNDONE: Final = "the run was undone: files and variables are as before it"
 KEPT: Final = "what it did until then is kept"
 FILES_KEPT: Final = "its files are kept, its variables are as before it"
 LIMIT_LOWERED: Final = "LIMIT_LOWERED"
+FILES_EXCEEDED: Final = "FILES_EXCEEDED"
+_REFUSED: Final = {
+    "file_bytes": "a write was refused: a file of this session has at most {} bytes",
+    "total_bytes": "a write was refused: the files of this session have at most {} bytes together",
+    "entries_max": "a new name was refused: this session has at most {} files and directories",
+}
+_SMALLER: Final = "remove files, or write less; the host chooses these limits when it opens the session"
 _NAMED_MAX: Final = 5
 _asdict = msgspec.structs.asdict
 
@@ -93,4 +101,14 @@ def tell_lowered(
         )
         for name, value in wanted.items()
         if value > (ceiling := getattr(most, name)) and (by := "policy" if ceiling < getattr(own, name) else "session")
+    ]
+
+
+def tell_refused(refused: Collection[str], limits: VfsLimits) -> list[Diagnostic]:
+    """What a run is told of its filesystem's limits: programs say no more than that a file is too large, or nothing at all."""
+    return [
+        Diagnostic(
+            severity=Severity.WARNING, code=FILES_EXCEEDED, message=_REFUSED[name].format(getattr(limits, name)), hint=_SMALLER
+        )
+        for name in sorted(refused)
     ]

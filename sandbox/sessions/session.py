@@ -34,7 +34,7 @@ from sandbox.guests.state import GuestState, SessionState
 from sandbox.guests.tape import Tape
 from sandbox.languages import GUEST_OF
 from sandbox.sessions.guest_answers import CALL, answer_guest, erase_types
-from sandbox.sessions.limit_errors import UNDONE, explain_end, say_who_raises, tell_lowered
+from sandbox.sessions.limit_errors import UNDONE, explain_end, say_who_raises, tell_lowered, tell_refused
 from sandbox.sessions.nested_programs import NestedPrograms
 from sandbox.sessions.outcome import Outcome, read_outcome
 from sandbox.sessions.request_checks import check_request, check_session_id, stdin_bytes
@@ -202,6 +202,7 @@ class Session:
         answer = answer_guest(calls, run, reported, lambda: self._nest(request, run, calls, tape))
         end, outcome, code = ENDED_WELL, Outcome(), request.code
         found = tell_lowered(request.limits, request.timeout_ms, self.limits)
+        self.vfs.refused.clear()
         try:
             if run.is_cancelled:
                 run.check()
@@ -231,6 +232,7 @@ class Session:
             # A guest that has no way back to its turn reports first and traps then.
             outcome = read_outcome(reported, calls.records) if reported else outcome
             end = End(outcome.error or describe_trap(trap), None, describe_lost(run, is_limit(trap)))
+        found += tell_refused(self.vfs.refused, self.vfs.limits)
         done = describe(guest, run, calls.records, outcome, found, self.vfs.used_bytes - files_bytes)
         if end.error is None:
             return done

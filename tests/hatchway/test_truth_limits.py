@@ -94,3 +94,19 @@ def test_a_program_that_another_one_started_names_its_half_written_file_too(surf
     code = "python3 -c \"f = open('half.txt', 'w'); f.write('x' * 100000)\nwhile True: pass\""
     result = box.run(code, limits=replace(PATIENT, cpu_ms=1500), on_limit="keep")
     assert result.error is not None and "half.txt" in result.error.message, result.error
+
+
+FULL = {
+    "python": "open('large', 'wb').write(bytes((64 << 20) + 1))",
+    "shell": "head -c 68000000 /dev/zero > large",
+}
+
+
+@pytest.mark.parametrize("language", FULL)
+def test_a_limit_of_the_filesystem_that_refused_a_write_is_named(surface: Surface, language: str) -> None:
+    box = surface.open(language=language, limits=replace(PATIENT, memory_mb=250))
+    result = box.run(FULL[language])
+    (told,) = [one for one in result.diagnostics if one.code == "FILES_EXCEEDED"]
+    assert "a file of this session has at most 67108864 bytes" in told.message and told.hint is not None, told
+    assert result.ok == (language == "python"), result  # which closes the file too late to fail
+    assert not [one for one in box.run("true" if language == "shell" else "1").diagnostics if one.code == "FILES_EXCEEDED"]

@@ -1,6 +1,6 @@
 /* engine.c: the only file that sees the internals of QuickJS-ng.
  *
- * It includes the engine's one source file, unchanged, and adds the few operations its public header lacks: a
+ * It includes the engine's one source file, unchanged, with other words for its errors (messages.h), and adds the few operations its public header lacks: a
  * read-eval-print view of top-level declarations, kinds of objects, and reseeding.
  * It does not know about requests, outcomes or the host.
  */
@@ -16,7 +16,12 @@
 #pragma GCC diagnostic ignored "-Wunused-but-set-variable"
 #pragma GCC diagnostic ignored "-Wunused-variable"
 #endif
+#include "messages.h"
+#include <stdio.h>
+/* The engine writes the messages of its errors with this function, and nothing else. */
+#define vsnprintf(to, size, format, arguments) vsnprintf(to, size, spell_message(format, arguments), arguments)
 #include "quickjs.c"
+#undef vsnprintf
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif

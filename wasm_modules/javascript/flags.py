@@ -22,6 +22,7 @@ ENGINE_SOURCES: Final = ("dtoa.c", "libregexp.c", "libunicode.c")
 
 SOURCES: Final = (
     "engine.c",
+    "messages.c",
     "buffer.c",
     "moves.c",
     "host.c",
@@ -44,7 +45,7 @@ SOURCES: Final = (
 )
 
 #: What a source reads besides itself, where that is not every header: the engine compiles slowly, the prelude changes often.
-READS: Final = {"engine.c": ("engine.h", "moves.h"), "prelude.c": ("prelude.h", "prelude/*.js")}
+READS: Final = {"engine.c": ("engine.h", "messages.h", "moves.h"), "prelude.c": ("prelude.h", "prelude/*.js")}
 HEADERS: Final = ("*.h",)
 
 TARGET_FLAGS: Final = ("-target", "wasm32-wasi", "-O2", "-D_GNU_SOURCE", "-DNDEBUG")

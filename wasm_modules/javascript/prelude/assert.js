@@ -68,7 +68,9 @@
   const fail = (message, actual, expected, operator, fallback) => {
     if (message instanceof Error) throw message;
     const generatedMessage = message === undefined;
-    throw new AssertionError({ message: message ?? fallback, actual, expected, operator, generatedMessage });
+    const differs = !generatedMessage && /^(strict|deepStrict)Equal$/.test(operator);
+    const told = differs ? `${message}${fallback.slice(fallback.indexOf("\n"))}` : (message ?? fallback);
+    throw new AssertionError({ message: told, actual, expected, operator, generatedMessage });
   };
   const show = hooks.inspect;
   const assert = (value, message) => {

@@ -268,10 +268,10 @@
   mainModule = new Module("");
   mainModule.id = ".";
   Object.defineProperty(mainModule, "filename", { get: () => native.programName(), enumerable: true, configurable: true });
-  hooks.define("require", mainModule.require);
   mainModule.require.main = mainModule;
-  hooks.define("module", mainModule);
-  hooks.define("exports", mainModule.exports);
+  const ofScripts = { require: mainModule.require, module: mainModule, exports: mainModule.exports };
+  for (const [name, value] of Object.entries(ofScripts))
+    hooks.defineLazy(name, () => (native.programName().endsWith(".mjs") ? undefined : value));
   hooks.builtins.module = Object.assign(Module, {
     Module,
     builtinModules: Object.keys(hooks.builtins).concat("module"),
