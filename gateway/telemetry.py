@@ -78,9 +78,9 @@ METRICS: Final = {
         Metric("hatchway_run_seconds", "histogram", ("language",), "How long their programs ran."),
         Metric("hatchway_runs_queued", "gauge", (), "Runs that wait for a slot."),
         Metric("hatchway_runs_under_way", "gauge", (), "Runs that have a slot."),
-        Metric("hatchway_sessions_live", "gauge", (), "Sessions that are in a worker."),
-        Metric("hatchway_workers_live", "gauge", (), "Workers that are alive, spare ones included."),
-        Metric("hatchway_workers_lost_total", "counter", (), "Workers that were killed or died."),
+        Metric("hatchway_sessions_live", "gauge", (), "Sessions that are in a worker process."),
+        Metric("hatchway_workers_live", "gauge", (), "Worker processes that are alive, spare ones included."),
+        Metric("hatchway_workers_lost_total", "counter", (), "Worker processes that were killed or died."),
         Metric("hatchway_approvals_pending", "gauge", (), "Approvals that are not decided yet."),
         Metric("hatchway_calls_total", "counter", ("status",), "Capability calls: ok, waiting, refused or failed."),
         Metric(

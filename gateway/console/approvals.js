@@ -68,10 +68,12 @@ export function view(_, signal, { recount }) {
       h("dl", {},
         h("dt", {}, "asked by"), h("dd", {}, one.requested_by ? who(one.requested_by) : "—"),
         h("dt", {}, "to be decided by"), h("dd", {}, one.approver),
-        h("dt", {}, "session"), h("dd", {}, h("a", { href: `#/session/${seg(one.session_id)}` }, short(one.session_id))),
+        ...(one.command
+          ? [h("dt", {}, "command"), h("dd", {}, h("code", {}, one.command))]
+          : [h("dt", {}, "session"), h("dd", {}, h("a", { href: `#/session/${seg(one.session_id)}` }, short(one.session_id)))]),
         h("dt", {}, "rule"), h("dd", {}, h("code", {}, one.rule)),
         h("dt", {}, "since"), h("dd", {}, moment(one.created_at))),
-      buttons, h("label", { class: "inline" }, always, " also for later calls with the same arguments in this session"), told);
+      buttons, h("label", { class: "inline" }, always, ` also for later ${one.command ? "commands like this in this thread" : "calls with the same arguments in this session"}`), told);
   }
 
   function update(node, one) {

@@ -351,7 +351,9 @@ class _Turn:
             worker = await self._service.workers.of(session.tenant)
             await worker.open(opening)
         except (WorkerLost, RequestError):
-            raise Unavailable("WORKER_LOST", "no worker could be had for the hooks of this command", "try again") from None
+            raise Unavailable(
+                "WORKER_LOST", "no worker process could be had for the hooks of this command", "try again"
+            ) from None
         try:
             yield session
         finally:

@@ -435,4 +435,4 @@ def _check_may_set(principal: Principal, facts: Mapping[str, Any] | None) -> Non
 
 
 def _describe_loss(lost: WorkerLost | RequestError) -> str:
-    return str(lost) if isinstance(lost, WorkerLost) else "the worker does not know the session any more"
+    return str(lost) if isinstance(lost, WorkerLost) else "the worker process does not know the session any more"

@@ -260,7 +260,7 @@ class ProcessWorkers:
         self._of_tenant[tenant] = process
         if process.worker.is_lost:
             del self._of_tenant[tenant]
-            raise WorkerLost("the worker ended as it began")
+            raise WorkerLost("the worker process ended as it began")
         self._refill()
         return process
 
@@ -297,7 +297,7 @@ class ProcessWorkers:
             if greeting is not None:
                 greeting.cancel()
             worker.lose(why)
-            raise WorkerLost(f"no worker could be started: {why}") from None
+            raise WorkerLost(f"no worker process could be started: {why}") from None
         return process
 
     def _refill(self) -> None:

@@ -50,7 +50,7 @@ class _Pending:
         if answer is not None:
             self.answer.set_result(answer)
         else:
-            self.answer.set_exception(error or WorkerLost("the worker is gone"))
+            self.answer.set_exception(error or WorkerLost("the worker process is gone"))
 
 
 class ProcessWorker:
@@ -84,7 +84,7 @@ class ProcessWorker:
             self._connection.end(why)
         requests, self._pending = self._pending, {}
         for pending in requests.values():
-            pending.end(WorkerLost(f"the worker was lost: {why}"))
+            pending.end(WorkerLost(f"the worker process was lost: {why}"))
         if self._on_lost is not None:
             self._on_lost(why)
 
@@ -162,7 +162,7 @@ class ProcessWorker:
         **named: Any,
     ) -> Any:
         if self._why_lost is not None or self._connection is None:
-            raise WorkerLost(f"the worker was lost: {self._why_lost or 'it has not started'}")
+            raise WorkerLost(f"the worker process was lost: {self._why_lost or 'it has not started'}")
         callbacks = {"on_output": on_output, "on_call": on_call, "fetch": fetch}
         named |= {name: True for name, callback in callbacks.items() if callback is not None}
         request, kind = VERBS[verb]
@@ -199,7 +199,7 @@ class ProcessWorker:
             failure: Failure = protocol.decode(answer.body, Failure)
         except FrameError as error:
             self.lose(str(error))
-            raise WorkerLost(f"the worker was lost: {error}") from None
+            raise WorkerLost(f"the worker process was lost: {error}") from None
         found = failure.error
         if failure.refused:
             raise RequestError(found.code, found.message, found.hint)

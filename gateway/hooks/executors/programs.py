@@ -163,7 +163,7 @@ class WorkerForks:
         try:
             outcome = await (await self.worker()).aside(session_id, aside, on_call=on_call)
         except WorkerLost:
-            raise WorkerLost("the worker died while the hook ran") from None
+            raise WorkerLost("the worker process died while the hook ran") from None
         except SetupError:
             what = aside.language.value if aside.language else "it"
             raise SetupError(f"{what} is not ready here yet; see /readyz") from None

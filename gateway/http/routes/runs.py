@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateway.service import Service
 
 _WAITING = "The session's last run waits for an approval, or is under way."
-_NOT_READY = "The language is still being compiled (NOT_READY), a worker died, or there is too much to do."
+_NOT_READY = "The language is still being compiled (NOT_READY), a worker process died, or there is too much to do."
 
 
 class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
