@@ -29,6 +29,7 @@ Sealed = bytes | bytearray | memoryview
 LABEL_CHARS_MAX: Final = 200
 FORKS_MAX: Final = 100_000
 _BYTES: Final = (bytes, bytearray, memoryview)
+_UNDO: Final = OnLimit.UNDO
 _ON_LIMIT: Final = {wanted.value: wanted for wanted in OnLimit}
 _KIND_NAMES: Final = {str: "text", type(None): "None"}
 T = TypeVar("T")
@@ -73,14 +74,14 @@ def build_request(
         session_id=session_id,
         language=default if language is None else parse_language(language),
         code=decode_code(code),
-        inputs=copy_mapping("inputs", inputs),
+        inputs={} if inputs is None else copy_mapping("inputs", inputs),
         return_snapshot=check_kind("return_snapshot", return_snapshot, bool),
         validate_only=check_kind("validate_only", validate_only, bool),
         timeout_ms=timeout_ms,
-        limits=complete_limits(limits, own),
+        limits=None if limits is None else complete_limits(limits, own),
         stdin=decode_stdin(stdin),
         filename=filename,
-        env=copy_mapping("env", env),
+        env={} if env is None else copy_mapping("env", env),
         on_limit=parse_on_limit(on_limit, is_recorded=is_recorded),
     )
 
@@ -161,10 +162,12 @@ def decode_stdin(stdin: str | bytes) -> str:
 
 
 def parse_on_limit(given: str | OnLimit, *, is_recorded: bool) -> OnLimit:
+    if given is _UNDO:
+        return _UNDO
     wanted = _ON_LIMIT.get(given) if isinstance(given, str) else None
     if wanted is None:
         raise RequestError("INVALID_ARGUMENT", f"on_limit must be 'undo' or 'keep', not {excerpt(given)}")
-    if is_recorded and wanted is OnLimit.KEEP:
+    if is_recorded and wanted is not _UNDO:
         raise RequestError("INVALID_ARGUMENT", "a run that is recorded is undone at a limit: on_limit must be 'undo'")
     return wanted
 

@@ -23,6 +23,8 @@ class Language(str, enum.Enum):
     JAVASCRIPT = "javascript"
     SHELL = "shell"
 
+    __hash__ = str.__hash__  # an Enum's own runs Python code at every look into a table
+
     @classmethod
     def _missing_(cls, value: object) -> Language | None:
         """Every spelling people use is understood; the contract's is what goes out."""

@@ -75,6 +75,8 @@ class OnLimit(enum.StrEnum):
     UNDO = "undo"
     KEEP = "keep"
 
+    __hash__ = str.__hash__
+
 
 class Severity(enum.StrEnum):
     ERROR = "error"

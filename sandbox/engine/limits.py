@@ -22,7 +22,7 @@ import msgspec
 from sandbox.engine.wasmtime import Engine
 from sandbox.errors import RequestError, Stop
 from sandbox.excerpts import excerpt
-from sandbox.limits import DEFAULT_LIMITS, LIMITS, SessionLimits
+from sandbox.limits import DEFAULT_LIMITS, LIBRARY_LIMITS, LIMITS, SessionLimits
 from sandbox.limits import MOST as MOST
 from sandbox.limits import lower as lower
 from sandbox.wire import RunStatus
@@ -43,7 +43,7 @@ LIMIT_STATUSES = (RunStatus.TIMEOUT, RunStatus.RESOURCE_EXHAUSTED)
 
 def check(limits: SessionLimits) -> SessionLimits:
     """The limits, if every one is a number this engine can hold to."""
-    if limits is DEFAULT_LIMITS:
+    if limits is DEFAULT_LIMITS or limits is LIBRARY_LIMITS:
         return limits
     for name, limit in LIMITS.items():
         value = getattr(limits, name)
@@ -83,11 +83,11 @@ class Run:
         """Is what it does until a limit ends it to be kept?"""
         self.output = (bytearray(), bytearray())
         self._on_output = on_output
-        self._started_ns = time.monotonic_ns()
-        self._cpu_started_ns = time.thread_time_ns()
-        self._wall_end_ns = self._started_ns + limits.wall_ms * 1_000_000
-        self._cpu_end_ns = self._cpu_started_ns + limits.cpu_ms * 1_000_000
-        self._due_ns = self._started_ns + min(limits.wall_ms * 1_000_000, limits.cpu_ms * 1_000_000, _NAP_NS)
+        wall_ns, cpu_ns = limits.wall_ms * 1_000_000, limits.cpu_ms * 1_000_000
+        now_ns = self._started_ns = time.monotonic_ns()
+        cpu_now_ns = self._cpu_started_ns = time.thread_time_ns()
+        self._wall_end_ns, self._cpu_end_ns = now_ns + wall_ns, cpu_now_ns + cpu_ns
+        self._due_ns = now_ns + min(wall_ns, cpu_ns, _NAP_NS)
 
     def cancel(self) -> None:
         """From any thread."""
@@ -133,16 +133,13 @@ class Run:
         return max(0.0, (self._wall_end_ns - time.monotonic_ns()) / 1e9)
 
     def end(self) -> tuple[int, int]:
-        """The program has ended: what it took is this from now on, as `measure_ns` and `measure_cpu_ns` say it."""
+        """The program has ended: what it took is this from now on."""
         took = self._took_ns = (time.monotonic_ns() - self._started_ns, time.thread_time_ns() - self._cpu_started_ns)
         return took
 
-    def measure_ns(self) -> int:
-        return self._took_ns[0] if self._took_ns is not None else time.monotonic_ns() - self._started_ns
-
-    def measure_cpu_ns(self) -> int:
-        """On the guest's thread."""
-        return self._took_ns[1] if self._took_ns is not None else time.thread_time_ns() - self._cpu_started_ns
+    def measure(self) -> tuple[int, int]:
+        """Nanoseconds of the wall clock, and of CPU time on the guest's thread, until now or the program's end."""
+        return self._took_ns or (time.monotonic_ns() - self._started_ns, time.thread_time_ns() - self._cpu_started_ns)
 
     @property
     def due_ns(self) -> int:

@@ -65,9 +65,10 @@ class _Deferring:
 
     def __enter__(self) -> None:
         self._handlers = _find_handlers()
+        noting = self._noting
         try:
             for number in self._handlers:
-                _setsignal(number, self._noting)
+                _setsignal(number, noting)
         except BaseException:  # one that came just before
             self._restore()
             raise

@@ -46,7 +46,14 @@ _libc.pthread_attr_getstack.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c
 _libc.pthread_attr_destroy.argtypes = [ctypes.c_void_p]
 _libc.madvise.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int]
 
-_known = threading.local()
+
+class _Known(threading.local):
+    """Whether this thread's stack is large enough, once it was asked."""
+
+    enough: bool | None = None
+
+
+_known: Final = _Known()
 _making = threading.Lock()
 
 
@@ -74,17 +81,15 @@ def _grow() -> None:
 
 def is_enough() -> bool:
     """Can a guest run on this thread?"""
-    enough: bool | None = getattr(_known, "enough", None)
+    enough = _known.enough
     if enough is None:
         if _CAN_GROW and threading.current_thread() is threading.main_thread() and stack_bytes() < _NEEDED_BYTES:
             _grow()
         enough = _known.enough = stack_bytes() >= _NEEDED_BYTES
-    return enough and not is_calling() and _has_frames()
-
-
-def _has_frames() -> bool:
+    if not enough or is_calling():
+        return False
+    limit = sys.getrecursionlimit() - _NEEDED_FRAMES
     try:
-        limit = sys.getrecursionlimit() - _NEEDED_FRAMES
         sys._getframe(limit if limit < _USED_FRAMES_MAX else _USED_FRAMES_MAX)
     except ValueError:  # the stack is not that deep
         return True

@@ -124,7 +124,10 @@ def _library() -> ctypes.CDLL:
 
 _folder, VERSION = _find_package()
 _lib = _library()
-_call_unchecked = _lib.wasmtime_func_call_unchecked
+_call_unchecked = _lib["wasmtime_func_call_unchecked"]
+"""Takes arguments that are converted already: those of an instance's calls stay the same, and to convert them costs as much as to
+call."""
+_call_unchecked.restype, _call_parameters = DECLARATIONS["wasmtime_func_call_unchecked"]
 
 
 class NativeError(Exception):
@@ -279,6 +282,8 @@ def _ask_interrupt(context: int, data: int, delta: Any, kind: Any) -> int:
 
 _on_epoch = EPOCH_CALLBACK(_ask_interrupt)
 _NO_FINALIZER = FINALIZER()
+_SLOTS, _SLOT_WORDS = 4, 2
+"""Of the raw values of a call, and words of each."""
 
 
 class Prepared:
@@ -333,8 +338,8 @@ class Instance:
             _current.call = outer
         self._handle = handle
         self._memory = self._export("memory", _EXTERN_MEMORY)
-        self._functions: dict[str, Handle] = {}
-        self._arguments = (c_int64 * 8)()
+        self._functions: dict[str, list[Any]] = {}
+        self._arguments = (c_int64 * (_SLOTS * _SLOT_WORDS))()
         self._arguments_pointer = ctypes.addressof(self._arguments)
         self._trap = c_void_p()
         self.memory_address: int = _lib.wasmtime_memory_data(self._context, byref(self._memory))
@@ -350,25 +355,27 @@ class Instance:
 
     def has(self, name: str) -> bool:
         try:
-            self._functions[name] = self._export(name, _EXTERN_FUNC)
+            self._find(name)
         except NativeError:
             return False
         return True
 
-    def call(self, name: str, *arguments: int) -> int:
-        """Call an exported function of i32 parameters and at most one i32 result. Raises what a host function raised, or Trap."""
-        function = self._functions.get(name)
-        if function is None:
-            function = self._functions[name] = self._export(name, _EXTERN_FUNC)
+    def _find(self, name: str) -> list[Any]:
+        """What `_call_unchecked` takes for an exported function."""
+        given = (self._context, self._export(name, _EXTERN_FUNC), self._arguments_pointer, _SLOTS, self._trap)
+        found = self._functions[name] = [kind.from_param(one) for kind, one in zip(_call_parameters, given, strict=True)]
+        return found
+
+    def call(self, name: str, first: int = 0, second: int = 0) -> int:
+        """Call an exported function of at most two i32 parameters and one i32 result. Raises what a host function raised, or
+        Trap."""
+        function = self._functions.get(name) or self._find(name)
         slots = self._arguments
-        place = 0
-        for value in arguments:
-            slots[place] = value
-            place += 2
+        slots[0], slots[_SLOT_WORDS] = first, second
         outer = _current.call
         _current.call = self._call
         try:
-            error = _call_unchecked(self._context, function, self._arguments_pointer, 4, self._trap)
+            error = _call_unchecked(*function)
         finally:
             _current.call = outer
         if error or self._trap.value:

@@ -60,6 +60,15 @@ _PIECE_PAGES: Final = 255
 _LARGE_BYTES: Final = 16 << 20
 """Giving this much memory back takes milliseconds, for which no answer should wait."""
 _U32: Final = 0xFFFFFFFF
+
+
+class _Seen(threading.local):
+    """How many page faults this thread had when a guest last looked."""
+
+    faults = 0
+
+
+_seen: Final = _Seen()
 _DONE: Final = ord("D")
 _MODE: Final = ord("M")
 _UMASK: Final = ord("U")
@@ -143,6 +152,8 @@ class Guest:
         self._recent_bytes = self.own_bytes
         """Those of them that it has written since pages were last saved."""
         self._faults = 0
+        self._is_new = state is None
+        """Has it taken no turn yet?"""
         self._pages: dict[int, bytes] = {} if state is None or self._packed is not None else dict(state.pages)
         self._sums = Sums()
         self._saved_bytes = image.size_bytes if state is None else state.memory_bytes
@@ -168,12 +179,16 @@ class Guest:
             # Not for forks: there may be thousands, and most of them wait.
             populate(self._instance, image.first_turn_ranges)
         self._fill()
+        if state is not None:
+            self._table.put_streams_back(vfs)
+        _count_new_faults()  # those of making it are no turn's
 
     def _start(self) -> None:
         """A new instance of the image, with nothing of the session in it yet."""
         wasi = self._wasi = Wasi(None, self.vfs, self._table, None)  # type: ignore[arg-type]  # both are set before any call
         self._limit_bytes = 0
         self._instance = Instance(self.image.prepared, Call(_Functions(self._function), self._find_overrun))
+        self._instance.watch()
         self.image.map(self._instance)
         for name in _EXPORTS:
             self._instance.has(name)  # found now, when no run waits: guests are also started ahead of time
@@ -224,17 +239,20 @@ class Guest:
         return run.find_overrun() if run is not None else None
 
     def _hear(self, message: bytes) -> bytes:
-        if message[0] == _INTERRUPT and self._run is not None and self._run.keeps:
-            self._interrupt = Interrupt(self.image, self._memory, message[1:])
+        opcode, body = message[0], message[1:]
+        if opcode == _DONE:
+            return self._handler(opcode, body)
+        if opcode == _INTERRUPT and self._run is not None and self._run.keeps:
+            self._interrupt = Interrupt(self.image, self._memory, body)
             self._run.ask_guest = functools.partial(self._ask, self._run, self._interrupt)
             return b""
-        if message[0] != _DONE and self._before is None:
+        if self._before is None:
             self._take_effect()
-        if message[0] == _MODE:
-            return self._wasi.change_mode(message[1:])
-        if message[0] == _UMASK:
-            return self._wasi.change_umask(message[1:])
-        return self._handler(message[0], message[1:])
+        if opcode == _MODE:
+            return self._wasi.change_mode(body)
+        if opcode == _UMASK:
+            return self._wasi.change_umask(body)
+        return self._handler(opcode, body)
 
     def _ask(self, run: Run, interrupt: Interrupt) -> None:
         run.unfinished += self._find_unfinished()
@@ -250,9 +268,8 @@ class Guest:
     def turn(self, request: bytes, run: Run, handler: Handler, world: World) -> None:
         """Run one turn. Raises `Stop` for a limit or a cancel, `GuestExit`, or `Trap`; then the turn has not happened, but for
         the files that are to be kept."""
-        self.prepare()
-        self._table.put_streams_back(self.vfs)
-        faults = _count_faults()
+        if self._due:
+            self.prepare()
         try:
             self._take_turn(request, run, world, handler)
         except BaseException as error:
@@ -270,12 +287,21 @@ class Guest:
             self._due = self._journal_ns > _JOURNAL_NS_MAX or len(self._journal) >= _JOURNAL_TURNS_MAX
         else:
             self._unsaved = self._due = True
-        self._faults += _count_faults() - faults
+            self._table.put_streams_back(self.vfs)
+        faults, self._is_new, is_first = _count_new_faults(), False, self._is_new
+        self._faults += faults if not is_first else max(0, faults - self.image.first_turn_reads)
         if self._faults >= _MEASURE_OVER_FAULTS or not self.own_bytes:
             self._measure()
-            if not self.image.first_turn_bytes and self.own_bytes <= _FIRST_TURN_BYTES_MAX:
-                self.image.first_turn_bytes = self.own_bytes
-                self.image.first_turn_ranges = self._dirty.ranges()
+            self._learn(faults, is_first)
+
+    def _learn(self, faults: int, is_first: bool) -> None:
+        """What first turns of the image need, from one that was measured."""
+        image = self.image
+        if not image.first_turn_bytes and self.own_bytes <= _FIRST_TURN_BYTES_MAX:
+            image.first_turn_bytes, image.first_turn_ranges = self.own_bytes, self._dirty.ranges()
+        elif is_first:
+            more_pages = max(0, self.own_bytes - image.first_turn_bytes) // PAGE_BYTES
+            image.first_turn_reads = max(image.first_turn_reads, faults - more_pages)
 
     def prepare(self) -> None:
         """Whatever must happen before a turn and is not the turn's own time."""
@@ -287,6 +313,7 @@ class Guest:
             if self._unsaved or self._journal_ns > _JOURNAL_NS_MAX or len(self._journal) >= _JOURNAL_TURNS_MAX:
                 self._save()
             self._due = False
+            _count_new_faults()
 
     def _forget_filling(self) -> None:
         """What was put into the memory is known, and no turn's work. INVARIANT: no turn has written since."""
@@ -325,7 +352,6 @@ class Guest:
             instance.set_fuel(1 << 62)
         with shelter(run.cancel):
             ticker.start(run)
-            instance.watch()
             try:
                 address = instance.call("host_alloc", len(request))
                 if not address:
@@ -367,7 +393,8 @@ class Guest:
         self._unsaved = False
 
     def _fill(self) -> None:
-        grow_to(self._instance, self._saved_bytes)
+        if self._saved_bytes > self.image.size_bytes:
+            grow_to(self._instance, self._saved_bytes)
         if self._packed is not None:
             spans = self._packed.spans()
             ranges = self._memory.make_room(spans)
@@ -454,8 +481,11 @@ class Guest:
         self._instance.close()
 
 
-def _count_faults() -> int:
-    return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+def _count_new_faults() -> int:
+    """Those of this thread since a guest last looked. The host's own, between two turns, count as the next one's: if they are
+    many, pages are counted."""
+    before, _seen.faults = _seen.faults, resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+    return _seen.faults - before
 
 
 def is_limit(error: BaseException) -> bool:

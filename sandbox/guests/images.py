@@ -122,6 +122,8 @@ class _Still:
 class Image:
     first_turn_bytes = 0
     """Pages a guest of this image writes in its first turn, once that has been measured."""
+    first_turn_reads = 0
+    """Page faults of a guest that has them, in its first turn: pages of the image that it only reads."""
     first_turn_ranges: Sequence[tuple[int, int]] = ()
     """Where they are: later guests get them all at once, which costs less than a fault for each."""
 

@@ -64,13 +64,13 @@ def read_outcome(reported: list[bytes], calls: Iterable[ExternalCallRecord]) -> 
     if not reported:
         code, hint = "RUNTIME_ERROR", "start a new session"
         message = "the interpreter gave no report: a program has tampered with it"
-    elif len(reported[0]) > MAX_OUTCOME_BYTES:
+    elif len(report := reported[0]) > MAX_OUTCOME_BYTES:
         message = f"result and displays have more than {MAX_OUTCOME_BYTES} bytes of JSON"
     else:
         try:
             # THREAT[TM-LIM-HOSTMEM]: decoded JSON is the host's memory, and many times as large.
-            if len(reported[0]) <= MAX_RESULT_BYTES or len(bytes(_decode_unread(reported[0]).result)) <= MAX_RESULT_BYTES:
-                outcome = _decode_outcome(reported[0])
+            if len(report) <= MAX_RESULT_BYTES or len(bytes(_decode_unread(report).result)) <= MAX_RESULT_BYTES:
+                outcome = _decode_outcome(report)
                 if outcome.exit_code:
                     outcome.exit_code &= 255
                 if outcome.error is not None:

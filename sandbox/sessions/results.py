@@ -30,6 +30,7 @@ from sandbox.wire import (
 )
 
 _OVERFLOW_HINT: Final = "nest calls and data less deeply: this stack has one size, and no limit changes it"
+_OK: Final = RunStatus.OK
 _LEFT_BEHIND: Final = (
     "stdout",
     "stderr",
@@ -53,47 +54,40 @@ def failure(error: ErrorObject, **fields: Any) -> RunResult:
     return RunResult(status=status, error=error, diagnostics=diagnostics, exit_code=exit_code, **fields)
 
 
-def read_output(run: Run) -> dict[str, Any]:
-    """Both streams as a result has them: as text, and in base64 too where that would lose something."""
-    stdout, stderr = run.output
+def read_stream(run: Run, stream: int) -> tuple[str, str | msgspec.UnsetType]:
+    """What a result has of standard output (0) or error (1): text, and base64 too where that would lose something."""
+    raw = run.output[stream]
     try:
-        return {"stdout": stdout.decode(), "stderr": stderr.decode()}
-    except UnicodeDecodeError:
-        return _read_bytes(run)
-
-
-def _read_bytes(run: Run) -> dict[str, Any]:
-    said = {}
-    for name, raw in zip(("stdout", "stderr"), run.output, strict=True):
-        try:
-            said[name] = raw.decode()
-        except UnicodeDecodeError as error:
-            said[name] = raw.decode("utf-8", "replace")
-            is_cut = run.output_dropped_bytes and error.end == len(raw) > error.start >= len(raw) - 3
-            if is_cut:  # by the limit, inside of a character
-                said[name] = raw[: error.start].decode()
-            else:
-                said[f"{name}_base64"] = base64.b64encode(raw).decode()
-    return said
+        return raw.decode(), msgspec.UNSET
+    except UnicodeDecodeError as error:
+        if run.output_dropped_bytes and error.end == len(raw) > error.start >= len(raw) - 3:
+            return raw[: error.start].decode(), msgspec.UNSET  # cut by the limit, inside of a character
+        return raw.decode("utf-8", "replace"), base64.b64encode(raw).decode()
 
 
 def describe(
     guest: Guest, run: Run, calls: list[ExternalCallRecord], outcome: Outcome, found: list[Diagnostic], written_bytes: int
 ) -> RunResult:
     """The result of a run that did not fail. `found` was found before its turn."""
+    spent_ns, cpu_ns = run.measure()
+    stdout, stdout_base64 = read_stream(run, 0)
+    stderr, stderr_base64 = read_stream(run, 1)
     return RunResult(
-        status=RunStatus.OK,
+        status=_OK,
         result=outcome.result,
-        **read_output(run),
+        stdout=stdout,
+        stderr=stderr,
+        stdout_base64=stdout_base64,
+        stderr_base64=stderr_base64,
         external_calls=calls,
         metrics=Metrics(
-            duration_ms=run.measure_ns() // 1_000_000,
+            duration_ms=spent_ns // 1_000_000,
             memory_peak_bytes=guest.turn_bytes + run.started_bytes + max(0, written_bytes),
-            instructions=guest.fuel_used if guest.image.metered else 0,
+            instructions=guest.fuel_used,
             external_calls_count=len(calls),
-            cpu_ms=run.measure_cpu_ns() // 1000 / 1000,
+            cpu_ms=cpu_ns // 1000 / 1000,
         ),
-        diagnostics=[*found, *outcome.diagnostics, *_output_warning(run)],
+        diagnostics=[*found, *outcome.diagnostics, *(_warn_of_output(run) if run.output_dropped_bytes else ())],
         displays=outcome.displays,
         exit_code=outcome.exit_code,
     )
@@ -153,9 +147,7 @@ def describe_trap(trap: Trap) -> ErrorObject:
     return ErrorObject(code="RUNTIME_ERROR", message=f"the guest broke off: {reason}")
 
 
-def _output_warning(run: Run) -> list[Diagnostic]:
-    if not run.output_dropped_bytes:
-        return []
+def _warn_of_output(run: Run) -> list[Diagnostic]:
     limit = run.limits.max_stdout_bytes
     message = f"output was cut after {limit} bytes; {run.output_dropped_bytes} more were dropped"
     return [Diagnostic(severity=Severity.WARNING, code="STDOUT_EXCEEDED", message=message, hint="raise limits.max_stdout_bytes")]

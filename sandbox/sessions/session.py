@@ -38,7 +38,7 @@ from sandbox.sessions.limit_errors import UNDONE, explain_end, say_who_raises, t
 from sandbox.sessions.nested_programs import NestedPrograms
 from sandbox.sessions.outcome import Outcome, read_outcome
 from sandbox.sessions.request_checks import check_request, check_session_id, stdin_bytes
-from sandbox.sessions.results import ENDED_WELL, End, describe, describe_lost, describe_trap, fail, failure, judge
+from sandbox.sessions.results import End, describe, describe_lost, describe_trap, fail, failure, judge
 from sandbox.wasi.wasi import GuestExit
 from sandbox.wire import (
     DEFAULT_LIMITS,
@@ -53,7 +53,7 @@ from sandbox.wire import (
     SessionMeta,
 )
 
-_TYPESCRIPT = Language.TYPESCRIPT
+_TYPESCRIPT, _KEEP = Language.TYPESCRIPT, OnLimit.KEEP
 OnOutput = Callable[[int, bytes], None]
 _running: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar("hatchway_running", default=())
 """The sessions whose runs are under way around this code, outermost first."""
@@ -118,7 +118,7 @@ class Session:
         around = _running.get()
         token = _running.set((*around, self))
         try:
-            if self in around and self._run is not None:
+            if self._run is not None and self in around:
                 raise RequestError("INVALID_ARGUMENT", f"the session {self.id!r} cannot run a program from within its own run")
             with self._lock if cancel is None else Queued(self._lock, cancel):
                 if self._closed:
@@ -131,11 +131,10 @@ class Session:
                     prepare(request.code)
                 guest = self._guest(request.language, progress)
                 guest.prepare()
-                run = self._run = Run(self.limits_of(request), on_output=on_output, keeps=request.on_limit is OnLimit.KEEP)
+                run = self._run = Run(self.limits_of(request), on_output=on_output, keeps=request.on_limit is _KEEP)
                 if cancel is not None:
                     cancel.attach(run)
-                vfs = self.vfs
-                files_bytes = vfs.used_bytes
+                vfs, files_bytes = self.vfs, self.vfs.used_bytes
                 vfs.run_bytes_max = files_bytes + (run.limits.memory_mb << 20)
                 try:
                     if tape is None:
@@ -200,7 +199,7 @@ class Session:
         reported: list[bytes] = []
         files_bytes = self.vfs.used_bytes
         answer = answer_guest(calls, run, reported, lambda: self._nest(request, run, calls, tape))
-        end, outcome, code = ENDED_WELL, Outcome(), request.code
+        code = request.code
         found = tell_lowered(request.limits, request.timeout_ms, self.limits)
         self.vfs.refused.clear()
         try:
@@ -221,16 +220,16 @@ class Session:
                 self._seeded.add(name)
                 self._told[name] = tools
         except Stop as stop:
-            is_undone = stop.status is not RunStatus.WAITING_FOR_APPROVAL
+            outcome, is_undone = Outcome(), stop.status is not RunStatus.WAITING_FOR_APPROVAL
             end = End(stop.error, stop.status, describe_lost(run, is_limit(stop)) if is_undone else None)
             if tape is not None:
                 tape.stopped = stop
         except GuestExit as left:
-            outcome.exit_code = left.code & 255
+            outcome = Outcome(exit_code=left.code & 255)
             end = End(ErrorObject(code="RUNTIME_ERROR", message="the program ended its interpreter"), None, UNDONE)
         except Trap as trap:
             # A guest that has no way back to its turn reports first and traps then.
-            outcome = read_outcome(reported, calls.records) if reported else outcome
+            outcome = read_outcome(reported, calls.records) if reported else Outcome()
             end = End(outcome.error or describe_trap(trap), None, describe_lost(run, is_limit(trap)))
         found += tell_refused(self.vfs.refused, self.vfs.limits)
         done = describe(guest, run, calls.records, outcome, found, self.vfs.used_bytes - files_bytes)

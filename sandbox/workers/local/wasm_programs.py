@@ -27,7 +27,7 @@ from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.guest import HostCall
 from sandbox.guests.host_inputs import World
 from sandbox.guests.images import IMPORTS, images
-from sandbox.sessions.results import failure, read_output
+from sandbox.sessions.results import failure, read_stream
 from sandbox.wasi.wasi import SIGNATURES, GuestExit, Wasi
 from sandbox.wire import ErrorObject, Metrics, RunResult, RunStatus, SessionLimits
 from sandbox.workers.interface import Aside
@@ -96,10 +96,11 @@ def run_module(
         lines = str(broken).strip().splitlines() or ["no reason given"]
         error = ErrorObject(code="RUNTIME_ERROR", message=f"the module broke off: {lines[-1].strip()}")
     made = calls.records
-    metrics = Metrics(
-        duration_ms=run.measure_ns() // 1_000_000, cpu_ms=run.measure_cpu_ns() // 1000 / 1000, external_calls_count=len(made)
-    )
-    said: dict[str, Any] = {**read_output(run), "metrics": metrics, "external_calls": made}
+    spent_ns, cpu_ns = run.measure()
+    metrics = Metrics(duration_ms=spent_ns // 1_000_000, cpu_ms=cpu_ns // 1000 / 1000, external_calls_count=len(made))
+    said: dict[str, Any] = {"metrics": metrics, "external_calls": made}
+    said["stdout"], said["stdout_base64"] = read_stream(run, 0)
+    said["stderr"], said["stderr_base64"] = read_stream(run, 1)
     if error is not None:
         return failure(error, status=status, exit_code=exit_code, **said)
     return RunResult(status=RunStatus.OK, exit_code=exit_code, **said)

@@ -267,12 +267,12 @@ def test_turn_that_waited_long_and_computed_little_is_small(new_box: NewBox, mon
     saved: list[Guest] = []
     monkeypatch.setattr(Guest, "_save", lambda guest: saved.append(guest))
     monkeypatch.setattr(
-        Run, "end", lambda run: (run.measure_ns(), 1_000_000)
+        Run, "end", lambda run: (run.measure()[0], 1_000_000)
     )  # what the machine really takes is nobody's promise
     box.run("print(1)", on_output=lambda stream, data: time.sleep(0.02))
     assert box.run("1").result == 1
     assert saved == []
-    monkeypatch.setattr(Run, "end", lambda run: (run.measure_ns(), 1_000_000_000))
+    monkeypatch.setattr(Run, "end", lambda run: (run.measure()[0], 1_000_000_000))
     box.run("1")
     assert box.run("1").result == 1
     assert saved != []
@@ -337,3 +337,22 @@ def test_tm_lim_hostmem_guest_cannot_fill_the_hosts_memory_by_what_it_asks(new_b
 
 def current_rss_kb() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") // 1024
+
+
+def test_first_turns_that_only_read_more_of_the_image_are_not_measured_each_time(
+    new_box: NewBox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = new_box()
+    box.run("1")
+    image = box._session._guests["python"].image
+    for name, nothing in (("first_turn_bytes", 0), ("first_turn_reads", 0), ("first_turn_ranges", ())):
+        monkeypatch.setattr(image, name, nothing)
+    for _ in range(2):  # the first tells how much first turns write, the second how much they only read
+        new_box().run("1")
+    measured: list[Guest] = []
+    measure = Guest._measure
+    monkeypatch.setattr(Guest, "_measure", lambda guest: (measured.append(guest), measure(guest))[1])
+    assert new_box().run("1").metrics.memory_peak_bytes > 0
+    assert measured == []
+    assert new_box().run("x = b'x' * (10 << 20)").metrics.memory_peak_bytes > 10 << 20
+    assert len(measured) == 1

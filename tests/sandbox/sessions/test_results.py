@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 import hatchway
 from sandbox.engine.limits import Run
 from sandbox.engine.wasmtime import Trap
-from sandbox.sessions.results import describe_trap, fail, failure, read_output
+from sandbox.sessions.results import describe_trap, fail, failure, read_stream
 from sandbox.wire import DEFAULT_LIMITS, Diagnostic, ErrorObject, Metrics, RunResult, RunStatus, Severity
 
 ERROR = ErrorObject(code="RUNTIME_ERROR", message="why", hint="how")
@@ -45,8 +46,8 @@ def test_output_is_text_or_also_bytes_and_a_limit_cuts_at_a_character(
 ) -> None:
     run = Run(replace(DEFAULT_LIMITS, max_stdout_bytes=limit))
     run.write(0, written)
-    said = read_output(run)
-    assert said["stdout"] == text and said["stderr"] == "" and ("stdout_base64" not in said) is is_exact
+    said, encoded = read_stream(run, 0)
+    assert said == text and (encoded is msgspec.UNSET) is is_exact and read_stream(run, 1) == ("", msgspec.UNSET)
 
 
 def test_a_trap_is_told_by_its_last_line_and_an_overflow_as_one() -> None:
