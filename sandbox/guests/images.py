@@ -55,8 +55,8 @@ ZERO_BLOCKS: Final = (bytes(512),) * (PAGE_BYTES // 512)
 _ZERO_PAGE: Final = bytes(PAGE_BYTES)
 _COMPILE_SECONDS_PER_MB = 0.75
 _PRELUDE_MODULES = (
-    "words", "surroundings", "plain", "nearest", "absent", "threads", "errors", "permissions", "capabilities", "loop",
-    "processes", "displays", "failures", "magics", "timing", "notebook", "turn", "immortals", "install",
+    "words", "surroundings", "plain", "nearest", "absent", "stand_ins", "threads", "errors", "permissions", "capabilities",
+    "loop", "processes", "displays", "failures", "magics", "timing", "notebook", "turn", "immortals", "install",
 )  # fmt: skip
 _PYTHON_TURNS = (
     b'{"code":"import _hatchway\\n_hatchway.install.preload()\\ndel _hatchway"}',

@@ -17,7 +17,7 @@ import threading
 import types
 
 import _reactor
-from _hatchway import absent, errors, loop, permissions, processes, surroundings, threads, turn
+from _hatchway import absent, errors, loop, permissions, processes, stand_ins, surroundings, threads, turn
 from _hatchway.capabilities import ToolError, Tools, awaitable, compile_module, later
 from _hatchway.displays import add_figure, backend, display, displays, keeping_backend
 from _hatchway.immortals import immortalize
@@ -151,6 +151,7 @@ def install():
     _frozen_importlib._find_and_load = hide_frame(surroundings.find_and_load_deeply, _frozen_importlib._find_and_load)
     loader.source_to_code = hide_frame(compile_module, loader.source_to_code)
     absent.install()
+    stand_ins.install()
     threads.install()
     permissions.install()
     errors.install()

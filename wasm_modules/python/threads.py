@@ -2,7 +2,8 @@
 
 A thread that was started runs when the program waits for something: for the thread itself, a lock, a queue, an event; or at the
 program's end. It runs to its end then, on top of what waits, unless it waits itself. That is one of the orders in which threads
-may run anywhere. What nothing can end any more is an error, and the end of a daemon. Executors and pools call at once.
+may run anywhere. What nothing can end any more is an error, and the end of a daemon. Executors and pools call at once. Who puts
+something into a full queue cannot wait for one beneath it, so that the queue takes more than its bound.
 """
 
 import _thread
@@ -16,9 +17,13 @@ import queue
 import threading
 import time
 
+from _hatchway.surroundings import hide_frame
+
 FOR_EVER = "this would wait for ever: no other thread is left that could end it"
 THREADS = "threads take turns here: one that was started runs when the program waits for it, or ends; see LIMITATIONS.md"
 
+SURPLUS_MAX = 100_000
+"""A producer that never ends is an error."""
 MAIN = threading.get_ident()
 numbers, process_numbers = itertools.count(1), itertools.count(1)
 waiting = collections.deque()
@@ -157,6 +162,20 @@ class Lock:
         return f"<{'locked' if self._is_held else 'unlocked'} _thread.lock object at {id(self):#x}>"
 
     acquire_lock, release_lock, locked_lock = acquire, release, locked
+
+
+def put(self, item, block=True, timeout=None):
+    """`queue.Queue.put`: what would wait for another thread goes on."""
+    if block and timeout is None and (waiting or running) and 0 < self.maxsize <= self._qsize() < SURPLUS_MAX:
+        size, self.maxsize = self.maxsize, 0
+        try:
+            return put_within_bound(self, item)
+        finally:
+            self.maxsize = size
+    return put_within_bound(self, item, block, timeout)
+
+
+put_within_bound = queue.Queue.put
 
 
 def submit(self, function, /, *args, **kwargs):
@@ -300,6 +319,7 @@ def install():
     _thread.allocate_lock = _thread.lock = _thread.LockType = Lock
     threading.Lock = threading._allocate_lock = threading._LockType = Lock
     queue.SimpleQueue = queue._PySimpleQueue
+    queue.Queue.put = hide_frame(put, queue.Queue.put)
     _thread.get_ident = threading.get_ident = threading.get_native_id = get_ident
     threading.local = _threading_local.local
     threading.Thread.start, threading.Thread.join, threading.Thread.is_alive = start, join, is_alive
