@@ -351,3 +351,16 @@ def test_deque_that_takes_all_memory_is_told_and_undone() -> None:
 def test_data_that_is_not_bundled_is_told_as_such(box: Sandbox, program: str) -> None:
     error = box.run(program, limits={"wall_ms": 60_000, "cpu_ms": 60_000}).error
     assert error is not None and error.hint is not None and "does not come with the sandbox" in error.hint
+
+
+def test_locked_database_says_what_to_do(box: Sandbox) -> None:
+    code = """
+import sqlite3
+first, second = sqlite3.connect("x.db"), sqlite3.connect("x.db", timeout=0)
+first.executescript("create table t (a); insert into t values (1), (2)")
+reading = first.execute("select a from t")
+reading.fetchone()
+second.execute("select a from t")
+"""
+    refused = box.run(code).error
+    assert refused is not None and "database is locked" in refused.message and "fetchall" in (refused.hint or "")

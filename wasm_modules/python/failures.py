@@ -7,6 +7,7 @@ import builtins
 import difflib
 import gc
 import linecache
+import sqlite3
 import sys
 import traceback
 import types
@@ -31,6 +32,11 @@ IMPORTABLE = (
 NOTEBOOK = "this is no notebook, and needs none: display() is there, and figures are shown when the program ends"
 INSTALLERS = ("pip ", "pip3 ", "python -m pip ", "python3 -m pip ", "conda ", "mamba ", "uv ", "apt ", "apt-get ")
 NOT_BUNDLED = "this data does not come with the sandbox: give it to the session as a file, and read it from there"
+LOCKED = "database is locked"
+ONE_CONNECTION = (
+    "a database serves one connection at a time here: fetch all rows of the other one's statement (fetchall) and commit "
+    "before this one goes on, or use one connection for both"
+)
 LIBRARY = "/usr/local/lib/python315.zip/"
 DATA = "sklearn.datasets."
 NATIVE_OVERFLOW = "Stack overflow (used"
@@ -180,7 +186,11 @@ def hint_of(error, code):
         return hint_of_source(error)
     if isinstance(error, FileNotFoundError):
         return NOT_BUNDLED if LIBRARY in str(error) else None
-    return THREADS if isinstance(error, RuntimeError) and str(error) == FOR_EVER else None
+    return (
+        {FOR_EVER: THREADS, LOCKED: ONE_CONNECTION}.get(str(error))
+        if type(error) in (RuntimeError, sqlite3.OperationalError)
+        else None
+    )
 
 
 def code_of(error):
