@@ -220,7 +220,7 @@ def log_line(logger: str, message: str, **fields: Any) -> None:
     """A line at level info without the way through `logging`, for what is written at every request."""
     if not _logger(logger).isEnabledFor(logging.INFO):
         return
-    line = {**_line(time.time(), "info", logger, message), **fields}
+    line = _line(time.time(), "info", logger, message) | fields
     text = msgspec.json.encode(line, enc_hook=repr).decode("utf-8", "replace")
     for handler in _logger("hatchway").handlers:
         if isinstance(handler, logging.StreamHandler) and isinstance(handler.formatter, JsonLines):

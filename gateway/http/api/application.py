@@ -1,7 +1,7 @@
 """The application: a Starlette application of operations, pages and mounts, with one middleware stack.
 
-Starlette does the stack, mounts and their routing, requests, responses, WebSockets, static files, exceptions of mounts and the
-lifespan protocol. What is ours says in its file why.
+Starlette does mounts and their routing, requests, responses, WebSockets, static files and the lifespan protocol. What is ours
+says in its file why.
 """
 
 from __future__ import annotations
@@ -28,6 +28,15 @@ _EXPOSED: Final = (
 """Headers that pages of other origins may send, and those of an answer that they may read."""
 
 
+class _Application(Starlette):
+    def build_middleware_stack(self) -> ASGIApp:
+        """Without Starlette's own two for exceptions, which `Envelope` answers: they would find nothing, at each request."""
+        app: ASGIApp = self.router
+        for one in reversed(self.user_middleware):
+            app = one.cls(app, *one.args, **one.kwargs)
+        return app
+
+
 def build_application(
     endpoint: Endpoint,
     configuration: Configuration,
@@ -35,14 +44,13 @@ def build_application(
     pages: Sequence[BaseRoute] = (),
     mounts: Mapping[str, ASGIApp] | None = None,
 ) -> Starlette:
-    """A request passes, from the outside in: Starlette's ServerErrorMiddleware and ExceptionMiddleware, which find nothing left
-    to do, around `Envelope`; its router; and then one route: a page, a mount, or its CORSMiddleware (if the operator named
-    origins) and the `Endpoint` of operations."""
+    """A request passes, from the outside in: `Envelope`; Starlette's router; and then one route: a page, a mount, or its
+    CORSMiddleware (if the operator named origins) and the `Endpoint` of operations."""
     operations: ASGIApp = endpoint
     if configuration.cors_origins:
         methods = ("GET", "POST", "PUT", "PATCH", "DELETE")
         operations = CORSMiddleware(endpoint, configuration.cors_origins, methods, _TAKEN, expose_headers=_EXPOSED)
-    return Starlette(
+    return _Application(
         routes=[
             OperationRoute(operations, b"/v1/"),  # first: to ask every page and mount takes longer than to find an operation
             *pages,

@@ -50,8 +50,11 @@ def media_type(header: str) -> str:
 @lru_cache(256)
 def wants_cbor(accept: str) -> bool:
     """Whether CBOR is asked for by name and preferred to JSON."""
+    accept = accept.lower()
+    if CBOR not in accept:
+        return False
     weights: dict[str, float] = {}
-    for part in accept.lower().split(",")[:32]:
+    for part in accept.split(",")[:32]:
         name, *parameters = (piece.strip() for piece in part.split(";"))
         weight = 1.0
         for parameter in parameters:
