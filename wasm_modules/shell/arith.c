@@ -106,7 +106,7 @@ static bool load_at(anode *n, slot *s, var *v, char *key, int64_t i, int64_t *ou
     else text = var_scalar(s, v);
     if (!text && sh.opt[O_NOUNSET] && !(v && v->flags & V_SET)) {
         sh_error("%s: unbound variable", n->slot->name);
-        sh_exit(sh_fatal_status());
+        sh_die();
         return false;
     }
     return text_value(text, out);

@@ -41,10 +41,17 @@ static void set_cwd(const char *path)
     var_export("PWD");
 }
 
+/* The descriptors have no folder among the files; one can still be in it, and its names are numbers (io.c). */
+static bool is_fd_folder(const char *path) { return !strcmp(path, "/dev/fd"); }
+
+bool shell_in_fds(void) { return is_fd_folder(sh.cwd); }
+int shell_chdir(const char *path) { return chdir(is_fd_folder(path) ? "/dev" : path); }
+
 static int change(const char *who, const char *path, bool quiet)
 {
     char *to = logical(sh.cwd, path);
     struct stat st;
+    if (is_fd_folder(to)) { shell_chdir(to); set_cwd(to); return 0; }
     if (stat(to, &st) < 0) return quiet ? 1 : b_error(who, 1, "%s: %s", path, strerror(errno));
     if (!S_ISDIR(st.st_mode)) return quiet ? 1 : b_error(who, 1, "%s: Not a directory", path);
     if (chdir(to) < 0) return quiet ? 1 : b_error(who, 1, "%s: %s", path, strerror(errno));

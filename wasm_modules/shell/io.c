@@ -40,6 +40,7 @@ struct io {
 static io *dirty;              /* head of the dirty list: session state, empty between commands that flush */
 static io *host_stdout;        /* the stream around descriptor 1 */
 io *(*io_shell_fd)(int n);
+bool (*io_in_fds)(void);
 void (*io_no_room)(void);
 
 static void set_dirty(io *s) {
@@ -89,9 +90,10 @@ static int device_fd(const char *path) {
     if (!strcmp(path, "/dev/stdin") || !strcmp(path, "/proc/self/fd/0")) return 0;
     if (!strcmp(path, "/dev/stdout") || !strcmp(path, "/proc/self/fd/1")) return 1;
     if (!strcmp(path, "/dev/stderr") || !strcmp(path, "/proc/self/fd/2")) return 2;
-    if (strncmp(path, "/dev/fd/", 8) || !path[8]) return -1;
+    const char *name = !strncmp(path, "/dev/fd/", 8) ? path + 8 : io_in_fds && io_in_fds() ? path : "";
+    if (!*name) return -1;
     int n = 0;
-    for (const char *p = path + 8; *p; p++) {
+    for (const char *p = name; *p; p++) {
         if (*p < '0' || *p > '9' || n > 100000) return -1;
         n = n * 10 + (*p - '0');
     }
@@ -100,7 +102,7 @@ static int device_fd(const char *path) {
 
 io *io_open(const char *path, int flags, int mode) {
     if (!*path) { errno = ENOENT; return NULL; }         /* WASI takes it for the current directory */
-    if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/self/fd/", 14)) {
+    if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/self/fd/", 14) || (io_in_fds && *path <= '9' && io_in_fds())) {
         if (!strcmp(path, "/dev/null")) return make(K_NULL);
         if (!strcmp(path, "/dev/zero")) return make(K_ZERO);
         if (!strcmp(path, "/dev/full")) return make(K_FULL);

@@ -267,7 +267,7 @@ static bool substitute(expander *x, param *pm, part *p, values *o)
                  *text       ? text
                  : pm->colon ? "parameter null or not set"
                              : "parameter not set");
-        sh_exit(sh_fatal_status());
+        sh_die();
         x->failed = true;
         return true;
     }
@@ -315,7 +315,7 @@ static bool unbound(expander *x, param *pm, param *written, values *o)
     else if (written->indirect) sh_error("!%s: unbound variable", written->name);
     else if (pm->sub == SUB_EXPR) sh_error("%s[%s]: unbound variable", pm->name, pm->key->raw);
     else sh_error("%s%s: unbound variable", pm->special && pm->text && !pm->length && pm->text[0] != '$' ? "$" : "", pm->name);
-    sh_exit(sh_fatal_status());
+    sh_die();
     x->failed = true;
     return true;
 }

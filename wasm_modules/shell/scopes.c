@@ -108,12 +108,17 @@ static void exchange(undo *u)
     }
 }
 
+static size_t locals_floor;      /* the locals below are of subshells that are stepped out of: no call that returns takes them */
+
+/* kept[0] is no variable: it keeps the floor. */
 var **scopes_suspend(size_t undo_from, size_t locals_from)
 {
     var **kept = xmalloc((locals_n - locals_from + 1) * sizeof *kept);
+    kept[0] = (var *)(uintptr_t)locals_floor;
+    locals_floor = locals_n;
     for (size_t i = locals_n; i-- > locals_from;) {
         var *v = chain_find(locals[i].s, locals[i].scope);
-        kept[i - locals_from] = v;
+        kept[i - locals_from + 1] = v;
         if (v) chain_remove(locals[i].s, v);
     }
     for (size_t i = log_n; i-- > undo_from;) exchange(&log_v[i]);
@@ -124,7 +129,8 @@ var **scopes_suspend(size_t undo_from, size_t locals_from)
 void scopes_resume(size_t undo_from, size_t locals_from, var **kept)
 {
     for (size_t i = undo_from; i < log_n; i++) exchange(&log_v[i]);
-    for (size_t i = locals_from; i < locals_n; i++) if (kept[i - locals_from]) chain_insert(locals[i].s, kept[i - locals_from]);
+    for (size_t i = locals_from; i < locals_n; i++) if (kept[i - locals_from + 1]) chain_insert(locals[i].s, kept[i - locals_from + 1]);
+    locals_floor = (size_t)(uintptr_t)kept[0];
     free(kept);
 }
 
@@ -132,7 +138,7 @@ void scope_push(void) { sh.scope++; }
 
 void scope_pop(void)
 {
-    while (locals_n > 0 && locals[locals_n - 1].scope >= sh.scope) {
+    while (locals_n > locals_floor && locals[locals_n - 1].scope >= sh.scope) {
         local_entry e = locals[--locals_n];
         var *v = chain_find(e.s, e.scope);
         if (!v) continue;

@@ -440,7 +440,10 @@ void sh_fail_plainly(void);                              /* the same as sh_fail(
 void sh_abandon(int status);
 void signal_for(int level, int sig);                     /* the shell at this level gets it when control comes back to it */
 void sh_signal(int sig);                                 /* what a signal does to this shell: its trap, nothing, or the end */
-int sh_fatal_status(void);                               /* for sh_exit after ${x?} and the like */
+int sh_fatal_status(void);
+void sh_die(void);               /* leaves with it; under set -e the exit trap of a script sees the calls */
+int shell_chdir(const char *path);
+bool shell_in_fds(void);                               /* for sh_exit after ${x?} and the like */
 void sh_exit(int status);                                /* leave the shell or subshell */
 int out_puts(const char *s);                             /* to descriptor 1; -1 and a message when it fails */
 int out_write(const char *s, size_t n);

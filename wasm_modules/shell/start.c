@@ -26,6 +26,7 @@ void shell_start(void)
     var_set_plain("PWD", sh.cwd);
     var_export("PWD");
     io_shell_fd = borrow_fd;
+    io_in_fds = shell_in_fds;
     fifo_dry = background_write;
     io_no_room = no_room;
 }

@@ -85,7 +85,7 @@ void state_resume(state *st)
     sh.rng = st->sh.rng;
     if (st->sh.rng_level == st->sh.level) sh.rng_level = sh.level;
     sh.cond_depth = 0;
-    if (strcmp(sh.cwd, st->sh.cwd) && chdir(st->sh.cwd) == 0) {
+    if (strcmp(sh.cwd, st->sh.cwd) && shell_chdir(st->sh.cwd) == 0) {
         if (sh.cwd_level == sh.level) free(sh.cwd);
         sh.cwd = xstrdup(st->sh.cwd);
         sh.cwd_level = sh.level;

@@ -65,7 +65,7 @@ static void put_back_owned(shell *was)
     if (sh.dirs && sh.dirs_level == sh.level) { for (int i = 0; i < sh.ndirs; i++) free(sh.dirs[i]); free(sh.dirs); }
     if (sh.cwd_level == sh.level && sh.cwd != was->cwd) {
         free(sh.cwd);
-        if (chdir(was->cwd) < 0) sh_error("%s: %s", was->cwd, strerror(errno));
+        if (shell_chdir(was->cwd) < 0) sh_error("%s: %s", was->cwd, strerror(errno));
     }
 }
 
@@ -122,7 +122,7 @@ static void keep_common(const shell *from)
 
 static void go_to(const char *cwd)
 {
-    if (chdir(cwd) < 0) sh_error("%s: %s", cwd, strerror(errno));
+    if (shell_chdir(cwd) < 0) sh_error("%s: %s", cwd, strerror(errno));
 }
 
 outside *subshell_step_out(sub_state *st)

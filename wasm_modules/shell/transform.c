@@ -111,7 +111,7 @@ bool param_transform(param *pm, values *o)
     if (!strchr("UuLQEPAKak", how)) {
         if (!o->n) return true;
         sh_report("%s: bad substitution", pm->text);
-        sh_exit(sh_fatal_status());
+        sh_die();
         return false;
     }
     if (how == 'a') {

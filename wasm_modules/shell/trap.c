@@ -55,6 +55,7 @@ int run_trap(int which)
                                             : "trap",
                         which < TRAP_ERR ? 1 : line);
     sh.in_trap[which] = false;
+    if (which == TRAP_EXIT) { free(sh.traps[which]); sh.traps[which] = NULL; }   /* one that it sets itself never runs */
     sh.running_traps--;
     sh.trap_status = outer_status;
     sh.trap_level = outer_level;
@@ -75,4 +76,10 @@ void sh_leave(int status)
     if (jobs_fresh) background_begin();
     run_trap(TRAP_EXIT);
     if (sh.unwind != UW_EXIT) sh_exit(status);
+}
+
+void sh_die(void)
+{
+    int status = sh_fatal_status();
+    if (sh.opt[O_ERREXIT] && !sh.is_command_string) sh_leave(status); else sh_exit(status);
 }

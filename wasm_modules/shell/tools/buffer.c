@@ -1,5 +1,6 @@
 /* buffer.c - see buffer.h. */
 #include "buffer.h"
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,14 +51,18 @@ void buffer_free(buffer *b) {
     b->n = b->cap = 0;
 }
 
-int buffer_read_all(buffer *b, io *from) {
-    for (;;) {
+int buffer_read_all(buffer *b, io *from) { return buffer_read_upto(b, from, SIZE_MAX); }
+
+int buffer_read_upto(buffer *b, io *from, size_t most) {
+    ssize_t got = 1;
+    do {
         buffer_reserve(b, 65536);
-        ssize_t got = io_read(from, b->p + b->n, b->cap - b->n - 1);
-        if (got > 0) b->n += (size_t)got;
+        size_t room = b->cap - b->n - 1, left = most - b->n;
+        if (left) got = io_read(from, b->p + b->n, room < left ? room : left);
+        if (left && got > 0) b->n += (size_t)got;
         b->p[b->n] = '\0';
-        if (got <= 0) return (int)got;
-    }
+    } while (got > 0 && b->n < most);
+    return got < 0 ? -1 : 0;
 }
 
 void span_add(tool *t, span_list *list, char *p, size_t n) {

@@ -12,6 +12,7 @@ void buffer_putc(buffer *b, int c);
 void buffer_printf(buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buffer_free(buffer *b);
 int buffer_read_all(buffer *b, io *from);            /* 0, or -1 on a read error */
+int buffer_read_upto(buffer *b, io *from, size_t most);   /* the same, stopping at most bytes in b */
 
 typedef struct { char *p; size_t n; } span;          /* bytes owned by somebody else */
 typedef struct { span *at; size_t n, cap; } span_list;

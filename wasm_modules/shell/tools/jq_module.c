@@ -99,7 +99,9 @@ static int take_constant(parser *s, jv *v) {
 static int take_metadata(parser *s, jv *search) {
     *search = jv_null();
     if (s->tok == ';') return 1;
-    if (!jqp_expect(s, '{')) return 0;
+    if (s->tok == '(') jqp_fail(s, "error: Module metadata must be constant");
+    else if (s->tok != '{') jqp_fail(s, "error: Module metadata must be an object");
+    if (!jqp_accept(s, '{')) return 0;
     while (s->tok == T_IDENT || s->tok == T_KEYWORD || s->tok == T_STR) {
         int is_search = s->tok == T_IDENT && !strcmp(s->text, "search");
         jv v;

@@ -101,10 +101,12 @@ static jv set_element(jq *q, jv v, jv key, jv to) {
         if (v.kind == J_NULL) v = jv_array(C, 0);
         double i = floor(jv_number(key));
         if (i < 0) i += v.a->n;
-        if (i < 0 || i > 50000000) {
+        if (!(i >= 0 && i <= 50000000)) {
             jv_drop(C, v);
             jv_drop(C, to);
-            return jq_errorf(q, i < 0 ? "Out of bounds negative array index" : "Array index too large");
+            return jq_errorf(q, i != i  ? "Cannot set array element at NaN index"
+                                : i < 0 ? "Out of bounds negative array index"
+                                        : "Array index too large");
         }
         v = jv_own(C, v);
         while (v.a->n <= (uint32_t)i) v = jv_push(C, v, jv_null());
@@ -177,63 +179,102 @@ jv jq_setpath(jq *q, jv v, jv path, uint32_t at, jv to) {
     return set_element(q, v, jv_copy(key), child);
 }
 
-static jv delete_element(jq *q, jv v, jv key) {
+/* Marks in gone what key stands for in an array of n elements; -1 when it is no key of an array. */
+static int mark_gone(jq *q, jv key, uint32_t n, unsigned char *gone) {
+    double from, to;
+    if (key.kind == J_OBJECT) {
+        if (slice_ends(key, &from, &to) < 0) { jq_errorf(q, "Array/string slice indices must be integers"); return -1; }
+        if (from < 0) from += n;
+        if (to < 0) to += n;
+        if (from < 0) from = 0;
+    } else if (jv_is_number(key)) {
+        from = floor(jv_number(key));
+        if (from < 0) from += n;
+        to = from + 1;
+    } else { jq_errorf(q, "Cannot delete %s element of array", jv_kind_name(key)); return -1; }
+    for (double i = from; i >= 0 && i < to && i < n; i++) gone[(uint32_t)i] = 1;
+    return 0;
+}
+
+/* An array without what the last parts of the paths stand for, all of them before anything moves. */
+static jv delete_elements(jq *q, jv v, jv *paths, uint32_t count, uint32_t at) {
     jctx *C = &q->C;
-    if (v.kind == J_NULL) return v;
-    if (v.kind == J_OBJECT && key.kind == J_STRING) return jv_remove(C, v, key.s);
-    if (v.kind == J_ARRAY && (jv_is_number(key) || key.kind == J_OBJECT)) {
-        double from, to, n = v.a->n;
-        if (key.kind == J_OBJECT) {
-            if (slice_ends(key, &from, &to) < 0) {
-                jv_drop(C, v);
-                return jq_errorf(q, "Array/string slice indices must be integers");
-            }
-            if (from < 0) from += n;
-            if (to < 0) to += n;
-            from = from < 0 ? 0 : from;
-            to = to > n ? n : to;
-        } else {
-            from = floor(jv_number(key));
-            if (from < 0) from += n;
-            to = from + 1;
-        }
-        if (from < 0 || from >= n || to <= from) return v;
-        jv made = jv_array(C, v.a->n);
-        for (uint32_t i = 0; i < v.a->n; i++) if (i < from || i >= to) made = jv_push(C, made, jv_copy(v.a->at[i]));
-        jv_drop(C, v);
-        return made;
-    }
-    if (v.kind == J_OBJECT) jq_errorf(q, "Cannot delete %s field of object", jv_kind_name(key));
-    else if (v.kind == J_ARRAY) jq_errorf(q, "Cannot delete %s element of array", jv_kind_name(key));
-    else jq_errorf(q, "Cannot delete fields from %s", jv_kind_name(v));
+    unsigned char *gone = tool_alloc(q->t, (size_t)v.a->n + 1);
+    jv made = jv_array(C, v.a->n);
+    int bad = 0;
+    for (uint32_t i = 0; i < count && !bad; i++) bad = mark_gone(q, paths[i].a->at[at], v.a->n, gone);
+    for (uint32_t i = 0; i < v.a->n && !bad; i++) if (!gone[i]) made = jv_push(C, made, jv_copy(v.a->at[i]));
+    tool_free(q->t, gone);
     jv_drop(C, v);
+    if (!bad) return made;
+    jv_drop(C, made);
     return jv_of(J_INVALID);
 }
 
-static jv delete_path(jq *q, jv v, jv path, uint32_t at) {
-    if (v.kind == J_NULL || at >= path.a->n) return v;
-    if (at + 1 == path.a->n) return delete_element(q, v, path.a->at[at]);
+static jv delete_keys(jq *q, jv v, jv *paths, uint32_t count, uint32_t at) {
+    if (v.kind == J_ARRAY) return delete_elements(q, v, paths, count, at);
+    for (uint32_t i = 0; i < count && v.kind != J_NULL; i++) {
+        jv key = paths[i].a->at[at];
+        if (v.kind == J_OBJECT && key.kind == J_STRING) { v = jv_remove(&q->C, v, key.s); continue; }
+        if (v.kind == J_OBJECT) jq_errorf(q, "Cannot delete %s field of object", jv_kind_name(key));
+        else jq_errorf(q, "Cannot delete fields from %s", jv_kind_name(v));
+        jv_drop(&q->C, v);
+        return jv_of(J_INVALID);
+    }
+    return v;
+}
+
+/* Deletes along paths of one length that differ in their last parts only. */
+static jv delete_along(jq *q, jv v, jv *paths, uint32_t count, uint32_t at) {
+    jv path = paths[0];
+    if (v.kind == J_NULL) return v;
+    if (at + 1 == path.a->n) return delete_keys(q, v, paths, count, at);
     if (at > PATH_LONGEST || tool_too_deep(q->t)) { jv_drop(&q->C, v); return jq_errorf(q, "path too deep"); }
     jv key = path.a->at[at], child = jq_index(q, jv_copy(v), jv_copy(key));
     if (child.kind == J_INVALID) { jv_drop(&q->C, v); return child; }
     if (child.kind == J_NULL) return v;
-    child = delete_path(q, child, path, at + 1);
+    child = delete_along(q, child, paths, count, at + 1);
     if (child.kind == J_INVALID) { jv_drop(&q->C, v); return child; }
     return set_element(q, v, jv_copy(key), child);
+}
+
+static int same_parent(jq *q, jv a, jv b) {
+    for (uint32_t i = 0; i + 1 < a.a->n; i++) if (!jv_equal(&q->C, a.a->at[i], b.a->at[i])) return 0;
+    return 1;
+}
+
+/* The longest paths first, and all that lead into one value at once: nothing moves what another path speaks of. */
+static jv delete_sorted(jq *q, jv v, jv *paths, uint32_t n) {
+    uint32_t longest = 0;
+    for (uint32_t i = 0; i < n; i++) if (paths[i].a->n > longest) longest = paths[i].a->n;
+    jv *level = tool_alloc(q->t, ((size_t)n + 1) * sizeof *level);
+    for (uint32_t length = longest; length > 0 && v.kind != J_INVALID; length--) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < n; i++) if (paths[i].a->n == length) level[count++] = paths[i];
+        for (uint32_t end = count, from; end > 0 && v.kind != J_INVALID; end = from) {
+            for (from = end - 1; from > 0 && same_parent(q, level[from - 1], level[end - 1]);) from--;
+            v = delete_along(q, v, level + from, end - from, 0);
+        }
+    }
+    tool_free(q->t, level);
+    return v;
 }
 
 jv jq_delpaths(jq *q, jv v, jv paths) {
     paths = jv_own(&q->C, paths);
     jv_sort(&q->C, paths.a->at, paths.a->n);
-    for (uint32_t i = paths.a->n; i-- > 0 && v.kind != J_INVALID;) {
+    int whole = 0;
+    for (uint32_t i = 0; i < paths.a->n; i++) {
         if (paths.a->at[i].kind != J_ARRAY) {
             jv_drop(&q->C, v);
-            v = jq_errorf(q, "Path must be specified as array, not %s", jv_kind_name(paths.a->at[i]));
-            break;
+            jq_errorf(q, "Path must be specified as array, not %s", jv_kind_name(paths.a->at[i]));
+            jv_drop(&q->C, paths);
+            return jv_of(J_INVALID);
         }
-        if (!paths.a->at[i].a->n) { jv_drop(&q->C, v); v = jv_null(); continue; }
-        v = delete_path(q, v, paths.a->at[i], 0);
+        if (!paths.a->at[i].a->n) whole = 1;
     }
+    v = delete_sorted(q, v, paths.a->at, paths.a->n);
+    if (whole && v.kind != J_INVALID) { jv_drop(&q->C, v); v = jv_null(); }
     jv_drop(&q->C, paths);
     return v;
 }

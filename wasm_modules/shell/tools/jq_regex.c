@@ -115,7 +115,11 @@ jv jq_fn_match(jq *q, jv in, jv *args) {
         if (f < 0) jq_errorf(q, "%s is not a valid modifier string", flags.s->text);
         else {
             regex *re = compiled(q, pattern, f);
-            if (re && test) {
+            if (re && test && no_empty) {
+                jv found = all_matches(q, in, re, 1, 1);
+                result = found.kind == J_INVALID ? found : jv_bool(found.a->n > 0);
+                jv_drop(&q->C, found);
+            } else if (re && test) {
                 int hit = regex_test(re, in.s->text, in.s->n);
                 result = hit < 0 ? jq_errorf(q, "regular expression too complex") : jv_bool(hit);
             } else if (re) result = all_matches(q, in, re, global, no_empty);

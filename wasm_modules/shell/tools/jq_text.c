@@ -87,7 +87,7 @@ static jv fn_implode(jq *q, jv in, jv *args) {
     buffer b = {.t = q->t};
     for (uint32_t i = 0; i < in.a->n; i++) {
         char bytes[4];
-        if (!jv_is_number(in.a->at[i])) {
+        if (!jv_is_number(in.a->at[i]) || jv_number(in.a->at[i]) != jv_number(in.a->at[i])) {
             jv bad = jv_copy(in.a->at[i]);
             buffer_free(&b);
             jv_drop(&q->C, in);

@@ -171,7 +171,9 @@ static jv read_word(json_reader *r) {
     if (n == 4 && !memcmp(start, "true", 4)) { r->p = p; return jv_bool(1); }
     if (n == 4 && !memcmp(start, "null", 4)) { r->p = p; return jv_null(); }
     if (n == 5 && !memcmp(start, "false", 5)) { r->p = p; return jv_bool(0); }
-    if ((n == 3 && !strncasecmp(start, "nan", 3)) || (n == 4 && *start == '-' && !strncasecmp(start + 1, "nan", 3))) {
+    size_t sign = *start == '-', digits = sign + 3;
+    while (n > digits && digits < n && isdigit((unsigned char)start[digits])) digits++;
+    if (n == digits && !strncasecmp(start + sign, "nan", 3)) {
         r->p = p;
         return jv_num(NAN);
     }

@@ -160,12 +160,12 @@ jv jv_push(jctx *C, jv array, jv item) {
 jv jv_slice(jctx *C, jv v, double from, double to) {
     double n = v.kind == J_ARRAY ? v.a->n : (double)utf8_length(v.s->text, v.s->n);
     if (from < 0) from += n;
-    if (to < 0) to += n;
+    if (to < 0) to = to + n < 0 ? 0 : to + n;
     if (from < 0 || from != from) from = 0;
     if (from > n) from = n;
     if (to > n || to != to) to = n;
     if (to < from) to = from;
-    size_t a = (size_t)floor(from), b = (size_t)ceil(to);
+    size_t a = (size_t)floor(from), b = to > from ? (size_t)ceil(to) : a;
     jv made;
     if (v.kind == J_ARRAY) {
         made = jv_array(C, (uint32_t)(b - a));
