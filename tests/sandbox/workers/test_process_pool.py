@@ -385,6 +385,26 @@ def test_tm_lim_starve_priorities_of_workers_count_against_ours(with_pool: Pool)
     with_pool(act)
 
 
+def test_tm_lim_unseen_runs_that_fill_their_stacks_end_and_leave_the_worker_as_small(with_pool: Pool) -> None:
+    """What nests deepest in native code: a comparison without an end, whose frames take little of the guest's own memory."""
+    deep = "x, y = [], []\nfor _ in range(400000): x, y = [x], [y]\nx == y"
+
+    async def act(workers: ProcessWorkers) -> None:
+        worker, pid = await workers.of("acme"), await _pid(workers, "acme")
+        before = 0
+        for program in ("1", deep, deep):
+            await worker.open(opening("s", ROOMY))
+            assert await value(worker, "kept = 7; kept") == 7
+            ended = (await run(worker, program)).result.error
+            assert program == "1" or (ended is not None and ended.code == "STACK_OVERFLOW")
+            assert await value(worker, "kept") == 7
+            await worker.close("s")
+            before = before or measure_own_memory(pid)
+        assert await _pid(workers, "acme") == pid and measure_own_memory(pid) - before < 16 << 20
+
+    with_pool(act)
+
+
 def test_a_workers_memory_is_told(with_pool: Pool) -> None:
     async def act(workers: ProcessWorkers) -> None:
         pid = await _pid(workers, "acme")
