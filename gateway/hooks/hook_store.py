@@ -299,7 +299,7 @@ class HookStore:
     async def _begin(self, session: Session, caller: Principal, event: HookEvent, run_id: str | None, spec: UserHookSpec) -> None:
         """THREAT[TM-AUDIT-LOSS]: what a web service is told is in the chain before it is told."""
         data = {"session": session.id, "event": event.value, "status": "begun", **({"run": run_id} if run_id else {})}
-        record = AppendAudit(at=self._clock_ms(), kind="hook", actor=caller.name, subject=spec.id, data=data)
+        record = AppendAudit(at=self._clock_ms(), kind="webhook", actor=caller.name, subject=spec.id, data=data)
         await self._store.write(session.tenant, [record])
 
     async def _load_program(self, session: Session, read: _Read, source: str, name: str) -> bytes | None:

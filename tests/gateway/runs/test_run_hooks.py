@@ -479,7 +479,7 @@ def test_tm_audit_loss_a_webhook_is_in_the_chain_before_it_is_told() -> None:
 
             class Recipient:
                 async def request(self, *_: Any, **__: Any) -> Any:
-                    recorded.append([one.data for one in await house.store.audit("acme") if one.kind == "hook"])
+                    recorded.append([one.data for one in await house.store.audit("acme") if one.kind == "webhook"])
                     raise EgressError("TIMEOUT", "killed before it answered")
 
             async def find_key(_: str) -> bytes:
