@@ -63,6 +63,11 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     runners_folder: Annotated[str, "A folder for runners with real processes (`unix-local`, `docker`), one folder a tenant."] = ""
     runners_ssh_hosts: Annotated[tuple[str, ...], "Hosts that the `ssh` runner may reach."] = ()
     runners_docker_images: Annotated[tuple[str, ...], "Images that the `docker` runner may start."] = ()
+    runners_domains: Annotated[
+        tuple[str, ...],
+        "What commands of `unix-local` may reach where their destination has a network and the policy permits `net.connect`: "
+        "names, `*.example.com` for all below one, or `*`.",
+    ] = ()
     registry_pods: Annotated[str, "A folder whose `TENANT/pods` are shown as the local runtime of the registry."] = ""
     worker_profiles: Annotated[
         str, "A TOML file with role profiles of workers, over those that are shipped (docs/registry.md)."

@@ -123,12 +123,8 @@ class Egress:
     @contextlib.asynccontextmanager
     async def _exchange(self, asked: _Asked, max_response_bytes: int, decide: Decide | None) -> AsyncIterator[Exchange]:
         target = asked.target
-        # THREAT[TM-NET-REDIRECT]: every hop is checked like the first.
-        self._addresses.check_target(target)
-        if decide is not None:
-            decide(target.host, target.port, target.scheme)
         failed: EgressError | None = None
-        for address in (await self._resolve_checked(target))[:_TRIED_MAX]:
+        for address in await self._find_addresses(target, decide):
             try:
                 exchange = await begin(
                     target,
@@ -150,6 +146,23 @@ class Egress:
                 exchange.close()
             return
         raise failed or EgressFailed("DNS_FAILED", f"the host {target.host!r} has no address")
+
+    async def connect(self, target: Target, decide: Decide) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A bare connection, checked like a request, for a program that speaks for itself."""
+        failed: EgressError | None = None
+        for address in await self._find_addresses(target, decide):
+            try:
+                return await asyncio.open_connection(str(address), target.port)
+            except OSError as error:
+                failed = EgressFailed("CONNECT_FAILED", f"{target.host!r} port {target.port}: {error.strerror or error}")
+        raise failed or EgressFailed("DNS_FAILED", f"the host {target.host!r} has no address")
+
+    async def _find_addresses(self, target: Target, decide: Decide | None) -> list[Address]:
+        # THREAT[TM-NET-REDIRECT]: every hop is checked like the first.
+        self._addresses.check_target(target)
+        if decide is not None:
+            decide(target.host, target.port, target.scheme)
+        return (await self._resolve_checked(target))[:_TRIED_MAX]
 
     async def _resolve_checked(self, target: Target) -> list[Address]:
         """THREAT[TM-NET-REBIND]: the answer that is checked is the one that is used; the name is not resolved again."""

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import msgspec
 
 from gateway.clock import now_ms
+from gateway.egress import Decide
 from gateway.errors import GatewayError
 from gateway.events import Event, Feed
 from gateway.runners import wire
@@ -57,6 +58,7 @@ class Control:
     """cancelled, timeout, lost; left: the gateway stops, and the next one comes back to the command."""
     is_resumed: bool = False
     """An earlier gateway began it, and it was kept."""
+    connect: Decide | None = None
     handle: Handle | None = None
     _attached: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -103,6 +105,17 @@ Finish = Callable[[wire.CommandResult], Awaitable[wire.CommandResult]]
 """What is done with a result before a caller sees it."""
 After = Callable[[], Awaitable[None]]
 """What is done when it has ended, however that was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Oversight:
+    """What policy, hooks and audit have to do with a command while it runs. Without `streams` no output is shown before `finish`
+    has seen the result; without `connect` it has no network."""
+
+    finish: Finish | None = None
+    after: After | None = None
+    streams: bool = True
+    connect: Decide | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -199,32 +212,24 @@ class CommandLife(abc.ABC):
     async def _settle(self) -> list[str]:
         """Persist what a command or a file operation has changed, before its caller is told; what could not be."""
 
-    def start(
-        self,
-        command: wire.Command,
-        *,
-        finish: Finish | None = None,
-        after: After | None = None,
-        streams: bool = True,
-        resumed_ms: int | None = None,
-    ) -> Tracked:
-        """Begin a command, which runs on by itself. Without `streams` no output is shown before `finish` has seen the result.
-        `resumed_ms`: an earlier gateway began it then, and it was kept."""
+    def start(self, command: wire.Command, oversight: Oversight = Oversight(), *, resumed_ms: int | None = None) -> Tracked:
+        """Begin a command, which runs on by itself. `resumed_ms`: an earlier gateway began it then, and it was kept."""
         if resumed_ms is None:
             self._check(command)
         cap = _cap(command.max_output_bytes, wire.MAX_OUTPUT_BYTES, wire.MAX_OUTPUT_BYTES)
         feed = Feed(command.command_id)
-        control, output = Control(is_resumed=resumed_ms is not None), Output(cap, feed.write if streams else None)
+        control = Control(is_resumed=resumed_ms is not None, connect=oversight.connect)
+        output = Output(cap, feed.write if oversight.streams else None)
         tracked = Tracked(self, command, control, output, feed, now_ms() if resumed_ms is None else resumed_ms)
-        tracked.task = asyncio.create_task(self._supervise(tracked, finish, after))
+        tracked.task = asyncio.create_task(self._supervise(tracked, oversight))
         self._finished.pop(command.command_id, None)
         self._running[command.command_id] = tracked
         tracked.task.add_done_callback(lambda _: self._conclude(tracked))
         return tracked
 
-    async def run(self, command: wire.Command, *, finish: Finish | None = None, streams: bool = True) -> wire.CommandResult:
+    async def run(self, command: wire.Command) -> wire.CommandResult:
         """Run a command to its end."""
-        return await self.start(command, finish=finish, streams=streams).stay()
+        return await self.start(command).stay()
 
     async def wait(self, command_id: str) -> wire.CommandResult:
         """The result of a command that was begun before."""
@@ -244,7 +249,7 @@ class CommandLife(abc.ABC):
         await asyncio.wait([running.task])
         return True
 
-    async def _supervise(self, tracked: Tracked, finish: Finish | None, after: After | None) -> wire.CommandResult:
+    async def _supervise(self, tracked: Tracked, oversight: Oversight) -> wire.CommandResult:
         command, output, control = tracked.command, tracked.output, tracked.control
         until_ms = tracked.started_ms + _cap(command.timeout_ms, wire.DEFAULT_TIMEOUT_MS, wire.MAX_TIMEOUT_MS)
         work = asyncio.create_task(self._execute(command, output, control))
@@ -270,11 +275,11 @@ class CommandLife(abc.ABC):
                 dropped_bytes=output.dropped_bytes,
                 warnings=await self._settle(),
             )
-            return result if finish is None else await finish(result)
+            return result if oversight.finish is None else await oversight.finish(result)
         finally:
             work.cancel()
-            if after is not None and control.reason != "left":
-                await after()
+            if oversight.after is not None and control.reason != "left":
+                await oversight.after()
 
     def _conclude(self, tracked: Tracked) -> None:
         """It has ended: its watchers are told, and the oldest of those that ended are forgotten."""

@@ -20,6 +20,7 @@ from typing import Any, Generic, TypedDict, TypeVar
 import msgspec
 
 from gateway.egress import Egress
+from gateway.egress.proxy import Proxy
 from gateway.errors import NotFound
 from gateway.runners import wire
 from gateway.runners.artifacts import Blobs, MemoryBlobs
@@ -37,6 +38,8 @@ class Supplies(TypedDict, total=False):
 
     tenant: str
     http: Egress | None
+    proxy: Proxy | None
+    """What commands with a network reach others through."""
     secrets: SecretResolver
     blobs: Blobs
     states: SessionStates
@@ -60,13 +63,14 @@ class Provider(abc.ABC, Generic[S]):
         *,
         tenant: str = LOCAL_TENANT,
         http: Egress | None = None,
+        proxy: Proxy | None = None,
         secrets: SecretResolver | None = None,
         blobs: Blobs | None = None,
         states: SessionStates | None = None,
         sources: Path | None = None,
         volumes: Path | None = None,
     ) -> None:
-        self.tenant, self.http, self.sources, self.volumes = tenant, http, sources, volumes
+        self.tenant, self.http, self.proxy, self.sources, self.volumes = tenant, http, proxy, sources, volumes
         self.secrets, self.blobs, self.states = secrets or NoSecrets(), blobs or MemoryBlobs(), states or MemoryStates()
         self.sessions: dict[str, S] = {}
 

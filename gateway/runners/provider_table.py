@@ -30,6 +30,7 @@ class RunnerSettings:
     folder: Path | None = None
     ssh_hosts: tuple[str, ...] = ()
     docker_images: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, configuration: Configuration) -> RunnerSettings:
@@ -37,6 +38,7 @@ class RunnerSettings:
             folder=Path(configuration.runners_folder) if configuration.runners_folder else None,
             ssh_hosts=configuration.runners_ssh_hosts,
             docker_images=configuration.runners_docker_images,
+            domains=configuration.runners_domains,
         )
 
 

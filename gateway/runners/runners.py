@@ -15,7 +15,7 @@ import msgspec
 
 from gateway.errors import NotFound
 from gateway.runners import wire
-from gateway.runners.command_life import After, Finish, Tracked
+from gateway.runners.command_life import Oversight, Tracked
 from gateway.runners.errors import busy, in_use, invalid, shown, stale, unsupported
 from gateway.runners.pool import Lease, Pool
 from gateway.runners.runner_session import RunnerSession
@@ -183,17 +183,8 @@ class Runners:
         finally:
             self._claimed.discard(key)
 
-    async def start(
-        self,
-        tenant: str,
-        thread_id: str,
-        command: wire.Command,
-        finish: Finish | None = None,
-        *,
-        after: After | None = None,
-        streams: bool = True,
-    ) -> Tracked:
-        return (await self.use(tenant, thread_id)).start(command, finish=finish, after=after, streams=streams)
+    async def start(self, tenant: str, thread_id: str, command: wire.Command, oversight: Oversight = Oversight()) -> Tracked:
+        return (await self.use(tenant, thread_id)).start(command, oversight)
 
     async def run(self, tenant: str, thread_id: str, command: wire.Command) -> wire.CommandResult:
         return await (await self.use(tenant, thread_id)).run(command)

@@ -27,6 +27,7 @@ from typing import Any, Final
 import msgspec
 
 from gateway.egress import Egress
+from gateway.egress.proxy import Proxy
 from gateway.errors import GatewayError, TooLarge
 from gateway.records import Principal, RegistryEntry
 from gateway.runners.errors import removed, unknown
@@ -249,11 +250,12 @@ def open_runners(
     settings: RunnerSettings = RunnerSettings(),
 ) -> StoredRunners:
     """As the service has them."""
+    proxy = Proxy(egress, settings.domains) if settings.domains else None
 
     def providers(tenant: str) -> Iterable[Provider[Any]]:
         supplies = Supplies(
-            tenant=tenant, http=egress, secrets=vault.find_signing_keys(tenant), blobs=StoredBlobs(store, tenant, clock_ms),
-            states=StoredStates(store, tenant, clock_ms),
+            tenant=tenant, http=egress, proxy=proxy, secrets=vault.find_signing_keys(tenant),
+            blobs=StoredBlobs(store, tenant, clock_ms), states=StoredStates(store, tenant, clock_ms),
         )  # fmt: skip
         return make_providers(tenant, settings, keys, supplies)
 

@@ -18,7 +18,7 @@ import msgspec
 from gateway.errors import GatewayError
 from gateway.events import STREAMS
 from gateway.runners import wire
-from gateway.runners.command_life import Tracked
+from gateway.runners.command_life import Oversight, Tracked
 from gateway.runners.runners import Runners
 from gateway.runs.governed_commands import bounded
 from gateway.runs.results import make_failure
@@ -47,7 +47,9 @@ class BoundRun:
     async def run(self, command: wire.Command, on_output: OnOutput | None) -> RunOutcome:
         started_ns = time.monotonic_ns()
         try:
-            self._begun = await self._runners.start(self._tenant, self._thread_id, command, streams=on_output is not None)
+            self._begun = await self._runners.start(
+                self._tenant, self._thread_id, command, Oversight(streams=on_output is not None)
+            )
             async for event in self._begun.feed.events():
                 if on_output is not None and event.kind in STREAMS:
                     on_output(STREAMS.index(event.kind), event.data.encode())

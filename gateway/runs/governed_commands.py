@@ -30,6 +30,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from gateway.capabilities.policy_gates import gate_connections
 from gateway.clock import SteadyClock, now_ms
 from gateway.errors import Forbidden, GatewayError, Unavailable
 from gateway.hooks.events import HookEvent
@@ -39,7 +40,7 @@ from gateway.policies.gate import Gate, is_permitted, refusal
 from gateway.policies.in_force import Policies
 from gateway.records import Principal, Session
 from gateway.runners.bindings import seen_from
-from gateway.runners.command_life import After, Finish, Tracked, check_path
+from gateway.runners.command_life import After, Oversight, Tracked, check_path
 from gateway.runners.errors import in_use, invalid, outside, shown, stale
 from gateway.runners.runner_session import RunnerSession
 from gateway.runners.stored_runners import LastingCommand, StoredRunners
@@ -170,8 +171,8 @@ class Governor:
         try:
             if command.on_restart != "end":
                 after = await self._store(turn, asked.asked, command)
-            finish, streams = await turn.finisher(command, decision)
-            begun = await runners.start(thread.tenant, thread.id, command, finish, after=after, streams=streams)
+            oversight = await turn.oversee(command, decision, after)
+            begun = await runners.start(thread.tenant, thread.id, command, oversight)
         except GatewayError as refused:
             turn.fail(command, refused)
             if after is not None:
@@ -234,18 +235,18 @@ class Governor:
         gate, thread = await self.gate(lasting.principal, lasting.thread_id)
         turn, command = _Turn(self._service, lasting.principal, thread, gate), lasting.command
         after = partial(self._service.runners.lasting.delete, lasting)
-        start = partial(session.start, command, after=after, resumed_ms=lasting.started_ms)
+        start = partial(session.start, command, resumed_ms=lasting.started_ms)
         try:
             await self._require_token(lasting.principal)
             decision = turn.decide(command)
             if not is_permitted(decision) and gate.policy.digest != lasting.policy:
                 raise refusal("run", decision)  # what an approver permitted was permitted under another policy
             await turn.begin(command, decision, status="resumed")
-            finish, streams = await turn.finisher(command, decision)
+            oversight = await turn.oversee(command, decision, after)
         except GatewayError:
-            start(streams=False).control.ask("cancelled")
+            start(Oversight(after=after, streams=False)).control.ask("cancelled")
             raise
-        begun = start(finish=finish, streams=streams)
+        begun = start(oversight)
         begun.task.add_done_callback(lambda _: turn.conclude(begun))
 
     async def snapshot(self, principal: Principal, thread_id: str) -> SnapshotRef | None:
@@ -388,8 +389,8 @@ class _Turn:
             raise Forbidden(waits.code, waits.message) from None
         self.is_begun = True
 
-    async def finisher(self, command: Command, decision: Decision) -> tuple[Finish, bool]:
-        """What is done with a result before a caller sees it; and whether output may be shown before."""
+    async def oversee(self, command: Command, decision: Decision, after: After | None) -> Oversight:
+        """What is done with a result before a caller sees it, whether output may be shown before, and what it may reach."""
 
         async def finish(result: CommandResult) -> CommandResult:
             self._is_ended = True
@@ -401,7 +402,7 @@ class _Turn:
                 self._flush()
 
         is_redacted = await self._service.hooks.has(HookEvent.AFTER_RUN, self.thread.tenant, decision.hooks, "run")
-        return finish, not is_redacted
+        return Oversight(finish, after, not is_redacted, gate_connections(self.gate))
 
     def conclude(self, begun: Tracked) -> None:
         failed = None if begun.task.cancelled() else begun.task.exception()

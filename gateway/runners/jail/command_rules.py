@@ -24,7 +24,8 @@ PROGRAMS: Final = (
     "/etc/localtime", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/protocols", "/etc/services", "/etc/gai.conf",
     "/etc/bash.bashrc", "/etc/profile",
 )  # fmt: skip
-NETWORK_FILES: Final = ("/etc/hosts", "/etc/resolv.conf")
+PROXY_PORT: Final = 3128
+"""Of the session's own loopback device, where it has a network: the gateway's proxy."""
 DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 WORKSPACE, TEMPORARY = "/workspace", "/tmp"
 SHARES: Final = {"max_user_namespaces": 0, "max_inotify_instances": 32}
@@ -88,10 +89,10 @@ def take_programs(paths: Sequence[str]) -> tuple[list[namespaces.Tree], dict[str
     return trees, links
 
 
-def write_accounts(user: int, group: int, *, network: bool) -> dict[str, str]:
+def write_accounts(user: int, group: int) -> dict[str, str]:
     """The accounts a command finds: its own, and the one that files of others are shown with."""
-    files = {
+    return {
         "/etc/passwd": f"user:x:{user}:{group}:user:{WORKSPACE}:/bin/sh\nothers:x:65534:65534:others:/:/usr/sbin/nologin\n",
         "/etc/group": f"user:x:{group}:\nothers:x:65534:\n",
+        "/etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
     }
-    return files if network else {**files, "/etc/hosts": "127.0.0.1 localhost\n::1 localhost\n"}

@@ -25,7 +25,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +49,13 @@ class JailError(Exception):
 class Jail:
     """`process` is the supervisor's, as a descriptor (pidfd); `child` if it is this gateway's own."""
 
-    def __init__(self, control: socket.socket, folder: Path, process: int, child: subprocess.Popen[bytes] | None = None) -> None:
+    def __init__(
+        self, control: socket.socket, folder: Path, process: int, secret: str, child: subprocess.Popen[bytes] | None = None
+    ) -> None:
         self._control, self._folder, self._process, self._child = control, folder, process, child
+        self.secret = secret
+        self.on_reach: Callable[[socket.socket], None] = lambda caller: caller.close()
+        """Told of what connects to the session's proxy."""
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[str, asyncio.Future[tuple[dict[str, Any], list[int]] | None]] = {}
         self._numbers = itertools.count(1)
@@ -75,7 +80,7 @@ class Jail:
                 )
             )
         _write_record(folder / _RECORD, {"pid": process.pid, "started": _find_start(process.pid), "secret": secret})
-        return await cls(ours, folder, os.pidfd_open(process.pid), process)._begin()
+        return await cls(ours, folder, os.pidfd_open(process.pid), secret, process)._begin()
 
     async def _begin(self) -> Jail:
         try:
@@ -105,7 +110,7 @@ class Jail:
             control.close()
             await asyncio.to_thread(_end, process)
             return None
-        jail = cls(control, folder, process)
+        jail = cls(control, folder, process, secret)
         try:
             return await jail._begin()
         except JailError:
@@ -202,6 +207,8 @@ class Jail:
         if not packet:
             return self._lose()
         message = json.loads(packet)
+        if message["op"] == "reach" and descriptors:
+            return self.on_reach(socket.socket(fileno=descriptors[0]))
         future = self._waiting.pop(message.get("id", "ready"), None)
         if future is None or future.done():
             for descriptor in descriptors:

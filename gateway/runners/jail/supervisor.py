@@ -9,9 +9,12 @@ Kept commands (`keep`) outlive the gateway, not the supervisor: it writes what t
 `listening`, a socket in the session's private folder, for the next gateway, which shows the secret that the first one drew. The
 others end with their gateway. At their deadline kept commands are killed here, in case no gateway comes to do it.
 
+Where the session has a network, that is one port of its own loopback device: what connects there is passed to the gateway, which
+speaks to it as a proxy (`gateway.egress.proxy`). No packet leaves the session's network.
+
 Requests: run {id} + [spec, stdin, stdout, stderr] · keep {id} + [spec, stdin, file, event] · follow {id} + [event]
           signal {id, number} · kill {id} · forget {id} · pause · resume · dial {id, port} · adopt {secret} · end
-Answers:  ready {error?, paused} · exit {id, code | null} · dialled {id} + [socket] | dialled {id, error}
+Answers:  ready {error?, paused} · exit {id, code | null} · dialled {id} + [socket] | dialled {id, error} · reach + [socket]
 
 Rules: THREAT[TM-RUN-ESCAPE]: no descriptor of a folder outside is left when a command starts; its working directory is a path in
 the new root. The supervisor keeps its capabilities, which are worth nothing outside of its namespaces, and is out of the reach of
@@ -95,6 +98,7 @@ class Supervisor:
         self._kept: dict[str, _Kept] = {}
         self._void: list[int] = []
         self._is_paused = False
+        self._proxy = socket.create_server(("127.0.0.1", command_rules.PROXY_PORT)) if settings["network"] else None
         self._limits: dict[str, int] = settings["limits"]
         self._leaders: dict[str, int] = {}
         self._ids: dict[int, str] = {}
@@ -123,6 +127,8 @@ class Supervisor:
         waited = [woken, self._listening.fileno(), *quick]
         if self._control is not None:
             waited.append(self._control.fileno())
+        if self._proxy is not None:
+            waited.append(self._proxy.fileno())
         ready, _, _ = select.select(waited, [], [], self._find_patience(bool(slow or self._void)))
         if woken in ready:
             os.read(woken, 512)
@@ -139,6 +145,10 @@ class Supervisor:
             self._end_all_but_kept()
         if self._listening.fileno() in ready:
             self._admit()
+        if self._proxy is not None and self._proxy.fileno() in ready:
+            caller, _ = self._proxy.accept()
+            with caller:
+                self._say({"op": "reach"}, caller.fileno())
 
     def _find_patience(self, is_slow: bool) -> float | None:
         if is_slow:
@@ -317,10 +327,9 @@ def _complain(program: str, why: str, code: int) -> int:
 
 def _enter(settings: dict[str, Any]) -> None:
     """Leave the machine behind. Returns in process 1 of the session's namespaces; the process it was ends when that one does."""
-    user, group, network = settings["user"], settings["group"], settings["network"]
-    namespaces.leave(user, namespaces.PROCESSES | (0 if network else namespaces.NETWORK))
-    files = command_rules.NETWORK_FILES if network else ()
-    trees, links = command_rules.take_programs([*settings["programs"], *files])
+    user, group = settings["user"], settings["group"]
+    namespaces.leave(user, namespaces.PROCESSES | namespaces.NETWORK)
+    trees, links = command_rules.take_programs(settings["programs"])
     trees += [namespaces.take(place["source"], place["target"], writable=place["writable"]) for place in settings["places"]]
     for source in {place["source"] for place in settings["places"]}:
         os.close(source)
@@ -331,13 +340,12 @@ def _enter(settings: dict[str, Any]) -> None:
         os._exit(os.waitstatus_to_exitcode(os.waitpid(first, 0)[1]) & 0xFF)
     privileges.die_with_parent()
     privileges.refuse_dumps()
-    namespaces.make_root(trees, links, command_rules.write_accounts(user, group, network=network), processes=True)
+    namespaces.make_root(trees, links, command_rules.write_accounts(user, group), processes=True)
     for name, most in command_rules.SHARES.items():
         with open(f"/proc/sys/user/{name}", "w") as file:
             file.write(str(most))
     socket.sethostname("hatchway")
-    if not network:
-        _raise_loopback()
+    _raise_loopback()
 
 
 def _raise_loopback() -> None:

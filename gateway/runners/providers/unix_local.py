@@ -28,13 +28,16 @@ import posixpath
 import re
 import secrets
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import socket
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGTERM
 from typing import Any, Unpack
 
+from gateway.egress import Decide
 from gateway.egress.http1_exchange import Reader, Writer
+from gateway.egress.proxy import CONNECTIONS_MAX
 from gateway.errors import GatewayError
 from gateway.runners import beneath, wire
 from gateway.runners.bindings import WORKSPACE, Root, Roots, open_below, refusal, seen_from
@@ -42,7 +45,7 @@ from gateway.runners.command_life import TERM, Control, Tracked
 from gateway.runners.command_output import Output
 from gateway.runners.errors import invalid, not_exposed, outside, stale, unavailable, unsupported
 from gateway.runners.interface import Provider, Supplies
-from gateway.runners.jail.command_rules import PROGRAMS, TEMPORARY
+from gateway.runners.jail.command_rules import PROGRAMS, PROXY_PORT, TEMPORARY
 from gateway.runners.jail.handle import Jail, JailError, RunningCommand, read_ended
 from gateway.runners.mounts.manifests import Seed, volume_folder, volumes_folder
 from gateway.runners.mounts.object_stores import S3Store
@@ -77,7 +80,6 @@ class UnixLocal(Provider["UnixLocalSession"]):
         base: Path | None = None,
         *,
         read_bases: Sequence[Path] = (),
-        allow_network: bool = False,
         jail: JailOptions = JailOptions(),
         **supplies: Unpack[Supplies],
     ) -> None:
@@ -85,7 +87,7 @@ class UnixLocal(Provider["UnixLocalSession"]):
         self.base, self._is_named = base or Path.cwd(), base is not None
         self.read_bases = read_bases
         """Where read roots may lie: never in the base, which has the folders of all sessions."""
-        self.allow_network, self.jail = allow_network, jail
+        self.jail = jail
         self.limits = {**LIMITS, **jail.limits}
         self.capabilities = wire.RunnerCapabilities(
             command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=True, cancellation=True,
@@ -124,8 +126,9 @@ class UnixLocal(Provider["UnixLocalSession"]):
             raise outside(root, "of this gateway")
         if not isinstance(config.get("network", False), bool):
             raise invalid("config.network must be true or false")
-        if config.get("network") and not self.allow_network:
-            raise unsupported("this gateway gives unix-local commands no network", "its operator can allow it")
+        if config.get("network") and self.proxy is None:
+            hint = "its operator sets runners_domains to what they may reach"
+            raise unsupported("this gateway gives unix-local commands no network", hint)
 
     async def _make(
         self, destination: wire.Destination, binding: wire.Binding, session_id: str, kept: Mapping[str, bytes]
@@ -214,7 +217,11 @@ class UnixLocalSession(RootedSession):
         owner = os.stat(folder / "workspace")
         self._user, self._group = owner.st_uid, owner.st_gid
         self._jail = jail
-        self.is_paused = jail is not None and jail.is_paused
+        if jail is not None:
+            self.is_paused, jail.on_reach = jail.is_paused, self._reach
+        self._passwords: dict[str, Decide] = {}
+        """Of commands under way that may reach others: the policy's word for each."""
+        self._reaching: set[asyncio.Task[None]] = set()
         self._starting = asyncio.Lock()
 
     async def _place(self, seed: Seed) -> None:
@@ -270,6 +277,10 @@ class UnixLocalSession(RootedSession):
 
     # Commands
 
+    @property
+    def _has_network(self) -> bool:
+        return self.provider.proxy is not None and bool(self.provider.read_config(self.destination).get("network", False))
+
     async def _start(self) -> Jail:
         async with self._starting:
             if self._jail is not None and self._jail.is_gone:
@@ -278,6 +289,7 @@ class UnixLocalSession(RootedSession):
             if self._jail is None:
                 try:
                     self._jail = await self._start_jail()
+                    self._jail.on_reach = self._reach
                 except (JailError, OSError) as error:
                     said = error.strerror if isinstance(error, OSError) else error  # its text may name a path
                     hint = f"is there all that the kernel must give for it? it said: {said}"
@@ -314,7 +326,7 @@ class UnixLocalSession(RootedSession):
             settings = {
                 "user": self._user,
                 "group": self._group,
-                "network": bool(self.provider.read_config(self.destination).get("network", False)),
+                "network": self._has_network,
                 "programs": list(self.provider.jail.programs),
                 "places": places,
                 "limits": self.provider.limits,
@@ -324,7 +336,9 @@ class UnixLocalSession(RootedSession):
     async def _execute(self, command: wire.Command, output: Output, control: Control) -> int | None:
         cwd = await asyncio.to_thread(self.roots.find_directory, command.cwd or ".")
         top = self.roots.workspace.prefix
-        own = {"PATH": _PATH, "HOME": top, "TMPDIR": TEMPORARY, "LANG": "C.UTF-8"}
+        if self._has_network and not control.is_resumed:
+            await self._start()
+        own = {"PATH": _PATH, "HOME": top, "TMPDIR": TEMPORARY, "LANG": "C.UTF-8", **self._find_proxy(command)}
         spec = {
             "argv": [command.program, *command.args],
             "cwd": posixpath.join(top, cwd),
@@ -338,6 +352,10 @@ class UnixLocalSession(RootedSession):
         if running is None:
             return read_ended(self._find_log(command.command_id), output)
         control.attach(running)
+        with self._hold_password(command, control):
+            return await self._wait(command, running, control)
+
+    async def _wait(self, command: wire.Command, running: RunningCommand, control: Control) -> int | None:
         if await control.wait_or(running.ended) and not (control.reason == "left" and command.on_restart == "keep"):
             await running.signal(SIGTERM)
             await running.wait(self.grace_ms / 1000)
@@ -359,6 +377,47 @@ class UnixLocalSession(RootedSession):
         timeout_ms = wire.DEFAULT_TIMEOUT_MS if command.timeout_ms is None else min(command.timeout_ms, wire.MAX_TIMEOUT_MS)
         kept = {"output_bytes": output.limit_bytes, "seconds": timeout_ms / 1000 + _LATE_SECONDS}
         return await (await self._start()).keep(name, {**spec, **kept}, stdin, log, output)
+
+    # Network
+
+    def _draw_password(self, command: wire.Command) -> str:
+        """The same for every gateway that watches the command."""
+        assert self._jail is not None
+        return hashlib.sha256(f"{self._jail.secret} {command.command_id}".encode("utf-8", "surrogatepass")).hexdigest()
+
+    def _find_proxy(self, command: wire.Command) -> dict[str, str]:
+        if not self._has_network or self._jail is None:
+            return {}
+        proxy = f"http://command:{self._draw_password(command)}@127.0.0.1:{PROXY_PORT}"
+        names = {name: proxy for one in ("http", "https", "all") for name in (f"{one}_proxy", f"{one}_proxy".upper())}
+        return {**names, "no_proxy": "localhost,127.0.0.1,::1", "NO_PROXY": "localhost,127.0.0.1,::1"}
+
+    @contextlib.contextmanager
+    def _hold_password(self, command: wire.Command, control: Control) -> Iterator[None]:
+        """While it runs, what shows its password is its own."""
+        if not self._has_network or control.connect is None:
+            yield
+            return
+        password = self._draw_password(command)
+        self._passwords[password] = control.connect
+        try:
+            yield
+        finally:
+            del self._passwords[password]
+
+    def _reach(self, caller: socket.socket) -> None:
+        """A program of this session has connected to the proxy."""
+        proxy = self.provider.proxy
+        if proxy is None or len(self._reaching) >= CONNECTIONS_MAX:
+            return caller.close()
+
+        async def serve() -> None:
+            caller.setblocking(False)
+            await proxy.serve(*await asyncio.open_connection(sock=caller), self._passwords.get)
+
+        task = asyncio.create_task(serve())
+        self._reaching.add(task)
+        task.add_done_callback(self._reaching.discard)
 
     def _find_log(self, command_id: str) -> Path:
         return self._folder / "output" / _name(command_id)
@@ -399,6 +458,9 @@ class UnixLocalSession(RootedSession):
         return await asyncio.open_connection(sock=client)
 
     async def _close(self) -> None:
+        for task in list(self._reaching):
+            task.cancel()
+        await asyncio.gather(*self._reaching, return_exceptions=True)
         if self._jail is not None and self._is_left:
             self._jail.leave()
         elif self._jail is not None:

@@ -9,11 +9,16 @@ from typing import Any
 
 import pytest
 
+from gateway.egress import Egress
 from gateway.errors import StoreFailed
+from gateway.runners.provider_table import RunnerSettings
+from gateway.runners.providers.unix_local import find_obstacle
+from gateway.runners.stored_runners import open_runners
 from gateway.stores.changes import AppendAudit
 from sandbox.guests.images import images
 from tests.gateway.http.asking import Reply
 from tests.gateway.http.routes.test_runners import ONE, PLACES, House, live_in
+from tests.gateway.web import answer, serve
 
 POLICY = """
 policy p v {version}
@@ -273,4 +278,38 @@ def test_a_snapshot_needs_the_policys_word(tmp_path: Path) -> None:
         await under(house)
         assert (await house.ask("POST", ONE + "/snapshot")).code == "PERMISSION_DENIED"
 
+    live_in(tmp_path, test)
+
+
+def test_tm_net_proxy_a_command_reaches_what_its_policy_permits_and_the_audit_says_so(tmp_path: Path) -> None:
+    code = """
+import urllib.request, urllib.error
+for host in ("web.example", "other.example"):
+    try: print(urllib.request.urlopen(f"http://{host}:PORT/", timeout=20).read().decode())
+    except urllib.error.HTTPError as error: print(error.code, error.read().decode().partition(":")[0])
+"""
+
+    async def test(house: House) -> None:
+        async def resolve(host: str, port: int) -> list[str]:
+            return ["127.0.0.1"]
+
+        async with serve(lambda request: answer(b"from outside")) as web:
+            service = house.service
+            egress = Egress(resolve=resolve, allow_private=["127.0.0.1/32"], ports=[web.port])
+            settings = RunnerSettings(folder=house.local, domains=("*.example",))
+            service.runners = open_runners(service.store, service.vault, egress, service.keys, service.clock.now_ms, settings)
+            place = {"id": "box", "provider_id": "unix-local", "config": {"network": True}}
+            assert (await house.ask("POST", "/v1/runners/destinations", place, role="operator")).status == 201
+            assert (await house.ask("PUT", ONE, {"destination_id": "box"})).status == 200
+            await under(house, more='allow net.connect when host == "web.example"')
+            asked = {"command_id": "c", "program": "python3", "args": ["-c", code.replace("PORT", str(web.port))]}
+            done = await house.ask("POST", ONE + "/commands", asked)
+            assert done.json["stdout"] == "from outside\n403 the policy refuses net.connect\n", done.body
+            told = [one for one in await audited(house, "decision") if one["event"] == "net.connect"]
+            assert [(one["subject"], one["verdict"], one["host"]) for one in told] == [
+                ("t1", "allow", "web.example"), ("t1", "deny", "other.example"),
+            ]  # fmt: skip
+
+    if obstacle := find_obstacle():
+        pytest.skip(obstacle)
     live_in(tmp_path, test)

@@ -11,12 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from gateway.egress import Egress, EgressRefused
+from gateway.egress.proxy import Proxy
 from gateway.errors import BadRequest, Forbidden, GatewayError, Unavailable, Unsupported
+from gateway.runners.command_life import Oversight
+from gateway.runners.jail.command_rules import PROXY_PORT
 from gateway.runners.providers.unix_local import JailOptions, UnixLocal, UnixLocalSession
 from gateway.runners.wire import Binding, Command, Destination, Manifest, ManifestEntry, Mount, MountIntent, Port
 from sandbox.confinement import landlock
 from tests.gateway.runners.places import go, read, run, until, write
 from tests.gateway.runners.test_beneath import swapping
+from tests.gateway.web import answer, serve
 
 pytestmark = pytest.mark.skipif(
     landlock.find_version() < 6, reason="this kernel has no Landlock that keeps signals inside (ABI 6)"
@@ -190,14 +195,52 @@ def test_a_command_reaches_no_server_of_this_machine(tmp_path: Path) -> None:
     go(main())
 
 
-def test_with_the_operators_leave_a_destination_has_the_machines_network(tmp_path: Path) -> None:
+def test_a_session_with_a_network_reaches_what_operator_and_policy_allow_through_the_proxy_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    code = """
+import os, socket, urllib.request, urllib.error
+def tries(name):
+    try: print(urllib.request.urlopen(f"http://{name}:PORT/x", timeout=20).read().decode())
+    except urllib.error.HTTPError as error: print(error.code)
+tries("web.example"); tries("other.example"); tries("web.test")
+for host in ("127.0.0.1", "::1", "10.0.0.1"):
+    try: socket.create_connection((host, PORT), 2); print("reached", host)
+    except OSError: pass
+try: socket.getaddrinfo("web.example", 80); print("resolved")
+except OSError: pass
+"""
+
     async def main() -> None:
-        provider = UnixLocal(tmp_path, allow_network=True)
-        session = await provider.create(Destination(id="d", provider_id="unix-local", config={"network": True}))
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            code = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 5); print('reached')"
-            assert await python(session, code) == "reached\n"
-        await provider.close()
+        async def resolve(host: str, port: int) -> list[str]:
+            return ["127.0.0.1"]
+
+        def decide(host: str, port: int, scheme: str) -> None:
+            asked.append(host)
+            if host == "other.example":
+                raise EgressRefused("PERMISSION_DENIED", "no")
+
+        asked: list[str] = []
+        async with serve(lambda request: answer(b"from outside")) as web:
+            egress = Egress(resolve=resolve, allow_private=["127.0.0.1/32"], ports=[web.port])
+            provider = UnixLocal(tmp_path, proxy=Proxy(egress, ["*.example"]))
+            session = await provider.create(Destination(id="d", provider_id="unix-local", config={"network": True}))
+            command = Command(command_id="c", program="python3", args=["-c", code.replace("PORT", str(web.port))])
+            done = await session.start(command, Oversight(connect=decide)).stay()
+            assert (done.stdout, asked) == ("from outside\n403\n403\n", ["web.example", "other.example"]), done.stderr
+            assert (await session.run(command)).stdout == "407\n" * 3, "without the policy's word there is none"
+            await session.expose_port(Port(port=PROXY_PORT))
+            with pytest.raises(GatewayError):
+                await session.dial(PROXY_PORT)
+            await provider.close()
+
+    go(main())
+
+
+def test_a_destination_has_no_network_where_the_operator_lists_no_domains(tmp_path: Path) -> None:
+    async def main() -> None:
+        with pytest.raises(GatewayError, match="gives unix-local commands no network"):
+            await UnixLocal(tmp_path).create(Destination(id="d", provider_id="unix-local", config={"network": True}))
 
     go(main())
 
