@@ -4,8 +4,8 @@ The way of a connection: read the request, find whose it is, compare the host wi
 the name once, check every address, connect to the checked address, pass on. `CONNECT` passes bytes; a plain `http://` request is
 taken apart and sent again, one for each connection.
 
-Rules: a domain is a name (`example.com`), all names below one (`*.example.com`), or `*`. THREAT[TM-NET-PROXY]: whoever asks is
-told by a password that its command has, and the decision is that command's; what shows none is refused before anything is looked
+Rules: a domain is a name (`example.com`), all names below one (`*.example.com`), or `*`. THREAT[TM-NET-PROXY]: which command
+asks is told by a password that it has, and the decision is that command's; what shows none is refused before anything is looked
 up. Heads, bytes, time and connections are capped. Refusals are answers in plain text, for the person who reads the program's
 output. What is inside of a tunnel is not looked at.
 """

@@ -21,7 +21,7 @@ from pathlib import Path
 from gateway.runners import beneath
 from gateway.runners.bindings import refusal
 from gateway.runners.errors import invalid, shown, too_large, unsupported
-from gateway.runners.mounts.object_stores import parse_uri
+from gateway.runners.mounts.object_stores import BUCKETS, parse_uri
 from gateway.runners.secret_refs import check_config
 from gateway.runners.wire import MAX_FILE_BYTES, Destination, Manifest, Mount, RunnerCapabilities
 
@@ -41,10 +41,10 @@ def check_manifest(destination: Destination, capabilities: RunnerCapabilities) -
         if kind not in KINDS or not getattr(capabilities.mounts, kind):
             raise unsupported(f"mount kind {shown(kind)} is not supported by provider {destination.provider_id}")
         check_config({"uri": mount.intent.uri})
-        if kind == "s3":
-            parse_uri(mount.intent.uri)
+        if kind in BUCKETS:
+            parse_uri(mount.intent.uri, kind)
             if mount.intent.credentials is None:
-                raise invalid("an s3 mount names its credentials by reference")
+                raise invalid(f"an {kind} mount names its credentials by reference")
     targets = [normalize_target(entry.target) for entry in manifest.entries] + [
         normalize_target(mount.path) for mount in manifest.mounts
     ]

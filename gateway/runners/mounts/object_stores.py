@@ -25,6 +25,8 @@ from gateway.runners.errors import invalid, too_large, unavailable
 from gateway.runners.secret_refs import SecretResolver
 from gateway.runners.wire import MAX_FILE_BYTES, MountIntent
 
+BUCKETS = ("s3", "r2")
+"""Kinds of mounts that are buckets behind the S3 protocol. Cloudflare's has an endpoint for each account, and one region."""
 MAX_OBJECTS = 1_000
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 _PAGE_BYTES = 4 << 20
@@ -69,12 +71,12 @@ def check_key(key: str) -> str:
 
 
 class S3Store:
-    """`s3://bucket/prefix?endpoint=https://…&region=…`; without an endpoint it is Amazon's."""
+    """`s3://bucket/prefix?endpoint=https://…&region=…`; without an endpoint it is Amazon's. `r2://` needs one."""
 
     is_near = False
 
     def __init__(self, intent: MountIntent, http: Egress, secrets: SecretResolver) -> None:
-        self.bucket, self.prefix, self.endpoint, self.region = parse_uri(intent.uri)
+        self.bucket, self.prefix, self.endpoint, self.region = parse_uri(intent.uri, intent.kind)
         self._http, self._secrets = http, secrets
         if intent.credentials is None:
             raise invalid("an s3 mount names its credentials by reference")
@@ -148,15 +150,15 @@ class S3Store:
         await self._send("DELETE", self.prefix + check_key(key), "", b"", _PAGE_BYTES)
 
 
-def parse_uri(uri: str) -> tuple[str, str, str, str]:
+def parse_uri(uri: str, kind: str = "s3") -> tuple[str, str, str, str]:
     """Bucket, prefix (ending in `/` or empty), endpoint, region."""
     try:
         parts = urlsplit(uri)
         options = parse_qs(parts.query, strict_parsing=bool(parts.query))
-        region = options.pop("region", ["us-east-1"])[0]
-        endpoint = options.pop("endpoint", [f"https://s3.{region}.amazonaws.com"])[0].rstrip("/")
+        region = options.pop("region", ["us-east-1" if kind == "s3" else "auto"])[0]
+        endpoint = options.pop("endpoint", [f"https://s3.{region}.amazonaws.com" if kind == "s3" else ""])[0].rstrip("/")
         if (
-            parts.scheme != "s3"
+            parts.scheme != kind
             or not _BUCKET.fullmatch(parts.netloc)
             or ".." in f"{parts.netloc}/{parts.path}"
             or options
@@ -167,7 +169,7 @@ def parse_uri(uri: str) -> tuple[str, str, str, str]:
         if not region.replace("-", "").isalnum():
             raise ValueError
     except ValueError:
-        raise invalid("the uri of an s3 mount is s3://bucket/prefix?endpoint=https://…&region=…") from None
+        raise invalid(f"the uri of an {kind} mount is {kind}://bucket/prefix?endpoint=https://…&region=…") from None
     prefix = parts.path.strip("/")
     return parts.netloc, prefix + "/" if prefix else "", endpoint, region
 

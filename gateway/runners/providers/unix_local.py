@@ -48,7 +48,7 @@ from gateway.runners.interface import Provider, Supplies
 from gateway.runners.jail.command_rules import PROGRAMS, PROXY_PORT, TEMPORARY
 from gateway.runners.jail.handle import Jail, JailError, RunningCommand, read_ended
 from gateway.runners.mounts.manifests import Seed, volume_folder, volumes_folder
-from gateway.runners.mounts.object_stores import S3Store
+from gateway.runners.mounts.object_stores import BUCKETS, S3Store
 from gateway.runners.mounts.store_mounts import StoreMount
 from gateway.runners.runner_session import RootedSession
 from sandbox.confinement import landlock, namespaces
@@ -91,7 +91,8 @@ class UnixLocal(Provider["UnixLocalSession"]):
         self.limits = {**LIMITS, **jail.limits}
         self.capabilities = wire.RunnerCapabilities(
             command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=True, cancellation=True,
-            artifact_export=True, mounts=wire.MountSupport(provider_native=True, s3=self.http is not None),
+            artifact_export=True,
+            mounts=wire.MountSupport(provider_native=True, s3=self.http is not None, r2=self.http is not None),
             pausable=True, detachable=True, streaming=True, terminals=True, keeps_commands=True,
         )  # fmt: skip
 
@@ -238,7 +239,7 @@ class UnixLocalSession(RootedSession):
         return place
 
     async def _mount(self, path: str, mount: wire.Mount, known: bytes) -> None:
-        if mount.intent.kind != "s3":
+        if mount.intent.kind not in BUCKETS:
             return await asyncio.to_thread(self._mount_volume, path, mount.intent.uri or mount.name, mount.read_only)
         side = _MountSide(self.roots, path)
         if mount.read_only:

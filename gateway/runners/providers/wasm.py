@@ -30,7 +30,7 @@ from gateway.runners.command_output import STDERR, Output
 from gateway.runners.errors import invalid, read_only, unavailable
 from gateway.runners.interface import Provider, Supplies
 from gateway.runners.mounts.manifests import Seed, volume_folder
-from gateway.runners.mounts.object_stores import FolderStore, ObjectStore, S3Store
+from gateway.runners.mounts.object_stores import BUCKETS, FolderStore, ObjectStore, S3Store
 from gateway.runners.mounts.store_mounts import StoreMount
 from gateway.runners.providers.command_lines import NO_RESULT, dropped_bytes, parse, preparation
 from gateway.runners.providers.wasm_workspace import READING, WORKSPACE, Workspace, compare_files, read_files
@@ -76,7 +76,9 @@ class Wasm(Provider["WasmSession"]):
         self.keys, self.limits, self.files = keys or Keys.of(random.token_bytes(32)), limits, files or VfsLimits()
         self.capabilities = wire.RunnerCapabilities(
             command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
-            artifact_export=True, mounts=wire.MountSupport(s3=self.http is not None, provider_native=self.volumes is not None),
+            artifact_export=True, mounts=wire.MountSupport(
+                s3=self.http is not None, r2=self.http is not None, provider_native=self.volumes is not None
+            ),
             pausable=False, detachable=True, streaming=True,
         )  # fmt: skip
         self._threads = ThreadPoolExecutor(threads, "hatchway-runner")
@@ -137,7 +139,7 @@ class WasmSession(RunnerSession):
         self._mounts.append(store)
 
     def _find_store(self, mount: wire.Mount) -> ObjectStore:
-        if mount.intent.kind == "s3":
+        if mount.intent.kind in BUCKETS:
             assert self.provider.http is not None
             return S3Store(mount.intent, self.provider.http, self.provider.secrets)
         name = mount.intent.uri or mount.name

@@ -12,7 +12,7 @@ import pytest
 from gateway.egress.client import Egress, Response
 from gateway.errors import BadRequest, Forbidden, GatewayError, Unavailable
 from gateway.runners.interface import Provider
-from gateway.runners.mounts.object_stores import S3Store, parse_uri
+from gateway.runners.mounts.object_stores import BUCKETS, S3Store, parse_uri
 from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.providers.wasm import Wasm
 from gateway.runners.wire import Destination, Manifest, Mount, MountIntent, SecretRef
@@ -65,8 +65,8 @@ async def keys(store: S3Store) -> list[str]:
     return [key async for key, _ in store.list()]
 
 
-def destination(provider_id: str, endpoint: str, where: str, read_only: bool) -> Destination:
-    intent = MountIntent(kind="s3", uri=f"s3://{where}?endpoint={endpoint}", credentials=SecretRef("s3"))
+def destination(provider_id: str, endpoint: str, where: str, read_only: bool, kind: str = "s3") -> Destination:
+    intent = MountIntent(kind=kind, uri=f"{kind}://{where}?endpoint={endpoint}", credentials=SecretRef("s3"))
     mount = Mount(name="data", path="data", read_only=read_only, intent=intent)
     return Destination(id="d", provider_id=provider_id, default_manifest=Manifest(mounts=[mount]))
 
@@ -85,13 +85,16 @@ async def bucket(endpoint: str, http: Recording, name: str, **objects: bytes) ->
         await store_of(endpoint, http, f"{name}/in").put(key.replace("__", "/"), contents)
 
 
+@pytest.mark.parametrize("kind", BUCKETS)
 @pytest.mark.parametrize("name", PROVIDERS)
-def test_a_writable_mount_is_filled_and_written_back(name: str, endpoint: str, http: Recording, tmp_path: Path) -> None:
+def test_a_writable_mount_is_filled_and_written_back(
+    name: str, kind: str, endpoint: str, http: Recording, tmp_path: Path
+) -> None:
     async def main() -> None:
-        where = f"writable-{name}"
+        where = f"writable-{name}-{kind}"
         await bucket(endpoint, http, where, a=b"one", sub__b=b"two", gone=b"x")
         provider = PROVIDERS[name](http, tmp_path)
-        session = await provider.create(destination(name, endpoint, f"{where}/in", False))
+        session = await provider.create(destination(name, endpoint, f"{where}/in", False, kind))
         assert (await run(session, "sh", "-c", "cat data/a data/sub/b")).stdout == "onetwo"
         await run(session, "sh", "-c", "printf made > data/sub/made; printf ONE > data/a; rm data/gone")
         await write(session, "data/ü +&?.txt", b"odd")
@@ -216,6 +219,13 @@ def test_tm_run_store_a_listing_that_would_lead_out_or_grow_is_refused(body: byt
 def test_a_uri_that_is_none_is_refused(uri: str) -> None:
     with pytest.raises(BadRequest):
         parse_uri(uri)
+
+
+def test_a_bucket_of_r2_has_an_endpoint_of_its_own_and_one_region() -> None:
+    assert parse_uri("r2://b/in?endpoint=https://account.example", "r2") == ("b", "in/", "https://account.example", "auto")
+    for uri in ("r2://b/in", "s3://b?endpoint=https://account.example"):
+        with pytest.raises(BadRequest, match="r2://bucket"):
+            parse_uri(uri, "r2")
 
 
 def test_a_mount_that_could_never_be_served_or_holds_a_password_is_refused_when_it_is_named() -> None:
