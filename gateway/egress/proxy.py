@@ -91,7 +91,7 @@ class _Quota:
         """THREAT[TM-NET-PROXY]: a connection ends where its bytes do."""
         self._left -= count
         if self._left < 0:
-            raise EgressRefused("TOO_LARGE", "this connection has carried as much as one may")
+            raise EgressRefused("RESPONSE_TOO_LARGE", "this connection has carried as much as one may")
 
 
 async def _read_event(http: h11.Connection, reader: Reader) -> h11.Event:

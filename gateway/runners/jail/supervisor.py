@@ -276,7 +276,7 @@ class Supervisor:
         leader = self._leaders.pop(message["id"], None)
         while leader is not None and (living := processes.of_command(leader)):
             processes.send(living, signal.SIGKILL)
-            self._report()
+        self._report()  # of its end when all of it has ended
 
     def _on_forget(self, message: dict[str, Any], _: list[int]) -> None:
         if message["id"] not in self._kept:  # a gateway that stops leaves those

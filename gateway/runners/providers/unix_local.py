@@ -113,7 +113,10 @@ class UnixLocal(Provider["UnixLocalSession"]):
             if not self._is_named or len(self.base.resolve().parts) < 3:
                 hint = "name a folder for it that is none of the system's"
                 raise unavailable("as root unix-local gives its base to a user of its own", hint)
-            taken = {other.lstat().st_uid for other in self.base.resolve().parent.iterdir()}
+            taken = set()
+            for other in self.base.resolve().parent.iterdir():
+                with contextlib.suppress(FileNotFoundError):  # it is just being deleted
+                    taken.add(other.lstat().st_uid)
             beneath.claim(base, next(user for user in iter(_draw_user, None) if user not in taken))
         finally:
             os.close(base)
@@ -391,7 +394,7 @@ class UnixLocalSession(RootedSession):
             return {}
         proxy = f"http://command:{self._draw_password(command)}@127.0.0.1:{PROXY_PORT}"
         names = {name: proxy for one in ("http", "https", "all") for name in (f"{one}_proxy", f"{one}_proxy".upper())}
-        return {**names, "no_proxy": "localhost,127.0.0.1,::1", "NO_PROXY": "localhost,127.0.0.1,::1"}
+        return {**names, **{name: "localhost,127.0.0.1,::1" for name in ("no_proxy", "no_proxy".upper())}}
 
     @contextlib.contextmanager
     def _hold_password(self, command: wire.Command, control: Control) -> Iterator[None]:
