@@ -1,4 +1,5 @@
 // node_common.js: what files of Node's test suite want from its `common`, as far as a sandbox can give it. See node_campaign.py.
+'use strict';
 const assert = require('assert');
 const path = require('path');
 let waiting = [];

@@ -104,18 +104,23 @@ static struct timespec in_timespec(double seconds)
     return (struct timespec){.tv_sec = (time_t)whole, .tv_nsec = (long)((seconds - whole) * 1e9)};
 }
 
-/* utimes(path, atime, mtime): times in seconds. */
+/* utimes(path or descriptor, atime, mtime, of_link): times in seconds. */
 static JSValue set_times(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
-    (void)self, (void)argc;
+    (void)self;
     double accessed, modified;
     if (JS_ToFloat64(ctx, &accessed, argv[1]) || JS_ToFloat64(ctx, &modified, argv[2]))
         return JS_EXCEPTION;
-    const char *path = JS_ToCString(ctx, argv[0]);
-    if (!path)
+    int32_t fd = -1;
+    bool numbered = JS_IsNumber(argv[0]);
+    if (numbered && JS_ToInt32(ctx, &fd, argv[0]))
+        return JS_EXCEPTION;
+    const char *path = numbered ? NULL : JS_ToCString(ctx, argv[0]);
+    if (!numbered && !path)
         return JS_EXCEPTION;
     struct timespec times[2] = {in_timespec(accessed), in_timespec(modified)};
-    JSValue result = utimensat(AT_FDCWD, path, times, 0) ? throw_errno(ctx, errno, "utime", path) : JS_UNDEFINED;
+    int failed = numbered ? futimens(fd, times) : utimensat(AT_FDCWD, path, times, argc > 3 && JS_ToBool(ctx, argv[3]) > 0 ? AT_SYMLINK_NOFOLLOW : 0);
+    JSValue result = failed ? throw_errno(ctx, errno, numbered ? "futime" : "utime", path) : JS_UNDEFINED;
     JS_FreeCString(ctx, path);
     return result;
 }

@@ -74,20 +74,16 @@ static JSValue encode(JSContext *ctx, JSValueConst self, int argc, JSValueConst 
     return bytes;
 }
 
-/* Length of the valid UTF-8 sequence at `p`, or 0. */
-static size_t sequence_length(const uint8_t *p, size_t left)
+/* How many bytes at `p` are one character or, with `*valid` false, one mistake: as much as begins a character (WHATWG, Unicode). */
+static size_t sequence_length(const uint8_t *p, size_t left, bool *valid)
 {
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t len = p[0] < 0x80 ? 1 : (p[0] & 0xE0) == 0xC0 ? 2 : (p[0] & 0xF0) == 0xE0 ? 3 : (p[0] & 0xF8) == 0xF0 ? 4 : 0;
-    if (!len || len > left)
-        return 0;
-    uint32_t point = len == 1 ? p[0] : p[0] & (0x7Fu >> len);
-    for (size_t i = 1; i < len; i++) {
-        if ((p[i] & 0xC0) != 0x80)
-            return 0;
-        point = point << 6 | (p[i] & 0x3F);
-    }
-    return point >= least[len] && point <= 0x10FFFF && (point < 0xD800 || point > 0xDFFF) ? len : 0;
+    size_t len = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;
+    uint8_t low = p[0] == 0xE0 ? 0xA0 : p[0] == 0xF0 ? 0x90 : 0x80, high = p[0] == 0xED ? 0x9F : p[0] == 0xF4 ? 0x8F : 0xBF;
+    size_t got = 1;
+    for (; got < len && got < left && p[got] >= low && p[got] <= high; got++)
+        low = 0x80, high = 0xBF;
+    *valid = len != 0 && got == len;
+    return got;
 }
 
 /* decode(bytes, fatal): text of UTF-8 bytes; what is not UTF-8 becomes U+FFFD, or throws when `fatal`. */
@@ -102,8 +98,9 @@ static JSValue decode(JSContext *ctx, JSValueConst self, int argc, JSValueConst 
     struct buffer text = {0};
     size_t start = 0;
     for (size_t i = 0; i < len;) {
-        size_t n = sequence_length(bytes + i, len - i);
-        if (n) {
+        bool valid;
+        size_t n = sequence_length(bytes + i, len - i, &valid);
+        if (valid) {
             i += n;
             continue;
         }
@@ -113,7 +110,7 @@ static JSValue decode(JSContext *ctx, JSValueConst self, int argc, JSValueConst 
         }
         buffer_put(&text, bytes + start, i - start);
         buffer_put_text(&text, "\xEF\xBF\xBD");
-        start = ++i;
+        start = i += n;
     }
     if (!start)
         return JS_NewStringLen(ctx, (const char *)bytes, len);

@@ -9,15 +9,12 @@
 
 #define NS_PER_MS 1000000
 #define LONGEST_DELAY_MS 2147483647.0
-#define TIMER_ARGS_LIMIT 16
 
 struct timer {
-    int64_t due_ns, period_ns; /* period 0: runs once */
+    int64_t due_ns;
     uint32_t id;
-    int argc;
     bool is_held;
     JSValue callback; /* undefined once cancelled */
-    JSValue *args;
 };
 
 static struct timer *heap;
@@ -89,12 +86,7 @@ static void release(JSContext *ctx, struct timer *timer)
         held -= timer->is_held;
     }
     JS_FreeValue(ctx, timer->callback);
-    for (int i = 0; i < timer->argc; i++)
-        JS_FreeValue(ctx, timer->args[i]);
-    free(timer->args);
     timer->callback = JS_UNDEFINED;
-    timer->args = NULL;
-    timer->argc = 0;
 }
 
 /* Takes cancelled timers out of the heap once they are the larger part of it. */
@@ -112,20 +104,17 @@ static void compact(JSContext *ctx)
     }
 }
 
-enum { TIMEOUT, INTERVAL, IMMEDIATE, START_ARGS = 4 };
-
-/* startTimer(number, kind, callback, delay, …args): gives the timer's number, which is a new one where 0 was given. */
+/* startTimer(number, isImmediate, callback, delay): gives the timer's number, which is a new one where 0 was given. */
 static JSValue start_timer(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
-    (void)self;
+    (void)self, (void)argc;
     double delay_ms = 0;
     uint32_t id;
-    int32_t kind;
-    if (JS_ToUint32(ctx, &id, argv[0]) || JS_ToInt32(ctx, &kind, argv[1]))
+    if (JS_ToUint32(ctx, &id, argv[0]))
         return JS_EXCEPTION;
     if (live >= TIMERS_LIMIT)
         return JS_ThrowRangeError(ctx, "too many timers");
-    if (kind != IMMEDIATE) {
+    if (JS_ToBool(ctx, argv[1]) <= 0) {
         if (!JS_IsUndefined(argv[3]) && JS_ToFloat64(ctx, &delay_ms, argv[3]))
             return JS_EXCEPTION;
         if (!(delay_ms >= 1 && delay_ms <= LONGEST_DELAY_MS))
@@ -135,18 +124,6 @@ static JSValue start_timer(JSContext *ctx, JSValueConst self, int argc, JSValueC
     if (!task_ns)
         task_ns = now_ns();
     timer.due_ns = task_ns + (int64_t)(delay_ms * NS_PER_MS);
-    timer.period_ns = kind == INTERVAL ? (int64_t)(delay_ms * NS_PER_MS) : 0;
-    int extra = argc > START_ARGS ? argc - START_ARGS : 0;
-    if (extra > TIMER_ARGS_LIMIT)
-        return JS_ThrowRangeError(ctx, "too many timer arguments");
-    if (extra) {
-        timer.args = malloc((size_t)extra * sizeof *timer.args);
-        if (!timer.args)
-            return JS_ThrowOutOfMemory(ctx);
-        for (int i = 0; i < extra; i++)
-            timer.args[i] = JS_DupValue(ctx, argv[START_ARGS + i]);
-        timer.argc = extra;
-    }
     timer.callback = JS_DupValue(ctx, argv[2]);
     live++;
     held++;
@@ -199,7 +176,7 @@ static JSValue hold_timer(JSContext *ctx, JSValueConst self, int argc, JSValueCo
 int timers_install(JSContext *ctx, JSValueConst native)
 {
     static const JSCFunctionListEntry functions[] = {
-        JS_CFUNC_DEF("startTimer", START_ARGS, start_timer),
+        JS_CFUNC_DEF("startTimer", 4, start_timer),
         JS_CFUNC_DEF("stopTimer", 1, stop_timer),
         JS_CFUNC_DEF("holdTimer", 2, hold_timer),
     };
@@ -228,21 +205,9 @@ int timers_run_next(JSContext *ctx)
     }
     task_ns = now_ns();
     JSValue callback = JS_DupValue(ctx, timer.callback);
-    JSValue args[TIMER_ARGS_LIMIT];
-    int argc = timer.argc;
-    for (int i = 0; i < argc; i++)
-        args[i] = JS_DupValue(ctx, timer.args[i]);
-    if (timer.period_ns) {
-        timer.due_ns = task_ns + timer.period_ns;
-        if (!push(timer))
-            release(ctx, &timer);
-    } else {
-        release(ctx, &timer);
-    }
-    JSValue returned = JS_Call(ctx, callback, JS_UNDEFINED, argc, args);
+    release(ctx, &timer);
+    JSValue returned = JS_Call(ctx, callback, JS_UNDEFINED, 0, NULL);
     JS_FreeValue(ctx, callback);
-    for (int i = 0; i < argc; i++)
-        JS_FreeValue(ctx, args[i]);
     if (JS_IsException(returned))
         return -1;
     JS_FreeValue(ctx, returned);

@@ -44,6 +44,13 @@
     if (value < low || value > high) throw hooks.outOfRange(name, `>= ${low} && <= ${high}`, value);
     return value;
   };
+  // A number that need not be whole.
+  hooks.checkRange = (value, name, low, high) => {
+    hooks.checkType(value, name, "number");
+    const range = [low === undefined ? "" : `>= ${low}`, high === undefined ? "" : `<= ${high}`].filter(Boolean).join(" && ");
+    if (Number.isNaN(value) || value < low || value > high) throw hooks.outOfRange(name, range, value);
+    return value;
+  };
   hooks.abortError = (reason) =>
     Object.assign(new Error("The operation was aborted", reason === undefined ? undefined : { cause: reason }), {
       name: "AbortError",

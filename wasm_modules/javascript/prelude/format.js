@@ -22,25 +22,25 @@
     }
     return false;
   };
-  const text = (value) => {
+  const text = (value, options) => {
     if (typeof value === "string") return value;
     if (typeof value === "function") return String(value);
     if (typeof value !== "object" || value === null) return hooks.inspectPrimitive(value);
-    return hasOwnText(value) ? String(value) : hooks.inspect(value, { depth: 0 });
+    return hasOwnText(value) ? String(value) : hooks.inspect(value, { ...options, depth: 0, colors: false });
   };
   const placeholders = {
     "%s": text,
-    "%d": number(Number),
+    "%d": number((value) => (Object.is(Number(value), -0) ? "-0" : Number(value))),
     "%i": number(parseInt),
     "%f": (value) => (typeof value === "symbol" ? "NaN" : String(parseFloat(value))),
     "%j": json,
-    "%o": (value) => hooks.inspect(value, { showHidden: true, depth: 4 }),
-    "%O": (value) => hooks.inspect(value),
+    "%o": (value, options) => hooks.inspect(value, { ...options, showHidden: true, showProxy: true, depth: 4 }),
+    "%O": (value, options) => hooks.inspect(value, options),
     "%c": () => "",
   };
 
-  // format("%s is %d", …): console.log's first argument may hold placeholders.
-  hooks.format = (...values) => {
+  // formatWith(options, ["%s is %d", …]): the first value may hold placeholders.
+  hooks.formatWith = (options, values) => {
     let at = 0;
     const out = [];
     if (typeof values[0] === "string") {
@@ -51,14 +51,14 @@
           : values[0].replace(/%[sdifjoOc%]/g, (place) => {
               if (place === "%%") return "%";
               if (at >= values.length) return place;
-              const value = values[at++];
-              return placeholders[place](value);
+              return placeholders[place](values[at++], options);
             }),
       );
     }
-    for (; at < values.length; at++) out.push(typeof values[at] === "string" ? values[at] : hooks.inspect(values[at]));
+    for (; at < values.length; at++) out.push(typeof values[at] === "string" ? values[at] : hooks.inspect(values[at], options));
     return out.join(" ");
   };
+  hooks.format = (...values) => hooks.formatWith(undefined, values);
 
   // What stderr shows for an exception nobody caught.
   hooks.describeThrown = (thrown) => (hooks.isError(thrown) ? String(thrown) : hooks.inspect(thrown));

@@ -47,8 +47,16 @@
     execArgv: [],
     execPath: "/usr/bin/node",
     env: new Proxy(environment, {
-      set: (target, name, value) => Reflect.set(target, name, `${value}`),
-      defineProperty: (target, name, field) => Reflect.defineProperty(target, name, { ...field, value: `${field.value}` }),
+      set: (target, name, value) => {
+        if (typeof name === "symbol") throw new TypeError("Cannot convert a Symbol value to a string");
+        return Reflect.set(target, name, `${value}`);
+      },
+      defineProperty: (target, name, field) => {
+        const refusal = (what) => hooks.codedError(TypeError, "ERR_INVALID_OBJECT_DEFINE_PROPERTY", `'process.env' ${what}`);
+        if ("get" in field || "set" in field) throw refusal("does not accept an accessor(getter/setter) descriptor");
+        if (!field.configurable || !field.writable || !field.enumerable) throw refusal("only accepts a configurable, writable, and enumerable data descriptor");
+        return Reflect.defineProperty(target, name, { ...field, value: `${field.value}` });
+      },
     }),
     get argv() {
       return ["node", native.programName()];
@@ -56,7 +64,9 @@
     cwd: () => native.cwd(),
     umask: (mask) => native.umask(mask === undefined ? -1 : hooks.modeOf(mask)),
     chdir: (path) => {
-      const full = hooks.path.resolve(path);
+      const full = hooks.path.resolve(hooks.checkString(path, "directory"));
+      if (!hooks.fs.existsSync(full))
+        throw hooks.codedError(Error, "ENOENT", `ENOENT: no such file or directory, chdir ${native.cwd()} -> '${path}'`, { errno: -2, syscall: "chdir", path: native.cwd(), dest: path });
       if (!hooks.fs.statSync(full).isDirectory())
         throw Object.assign(new Error(`ENOTDIR: not a directory, chdir '${path}'`), { code: "ENOTDIR", syscall: "chdir" });
       native.cwd(full);
@@ -69,6 +79,8 @@
     uptime: () => performance.now() / 1000,
     hrtime: Object.assign(
       (before) => {
+        if (before !== undefined && !Array.isArray(before)) throw hooks.invalidType("time", "an instance of Array", before);
+        if (before !== undefined && before.length !== 2) throw hooks.outOfRange("time", 2, before.length);
         const ns = Math.round(performance.now() * 1e6),
           now = [Math.floor(ns / 1e9), ns % 1e9];
         if (!before) return now;
@@ -78,12 +90,81 @@
       { bigint: () => BigInt(Math.round(performance.now() * 1e6)) },
     ),
     memoryUsage: Object.assign(() => native.memoryUsage(), { rss: () => native.memoryUsage().rss }),
-    emitWarning: (warning) => console.error(`Warning: ${warning?.message ?? warning}`),
+    emitWarning(warning, type, code) {
+      const options = typeof type === "object" && type !== null ? type : { type, code };
+      if (typeof warning !== "string" && !(warning instanceof Error))
+        throw hooks.invalidType("warning", "of type string or an instance of Error", warning);
+      for (const name of ["type", "code", "detail"])
+        if (options[name] !== undefined && typeof options[name] !== "function") hooks.checkString(options[name], name);
+      const made = warning instanceof Error ? warning : Object.assign(new Error(warning), { name: options.type || "Warning" });
+      if (options.code) made.code ??= options.code;
+      if (options.detail) made.detail = options.detail;
+      if (made.name === "DeprecationWarning" && process.noDeprecation) return;
+      process.nextTick(() => {
+        if (process.emit("warning", made) || process.noWarnings) return;
+        console.error(`(node:${process.pid}) ${made.code ? `[${made.code}] ` : ""}${made.name}: ${made.message}${made.detail ? `\n${made.detail}` : ""}`);
+      });
+    },
   };
+  const { performance: clock } = globalThis;
+  const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGKILL: 9, SIGUSR1: 10, SIGUSR2: 12, SIGTERM: 15 };
+  Object.assign(process, {
+    release: { name: "node" },
+    config: Object.freeze({ target_defaults: Object.freeze({}), variables: Object.freeze({}) }),
+    features: {
+      ...{ inspector: false, debug: false, uv: false, ipv6: false, require_module: true, tls_alpn: false, tls_sni: false },
+      ...{ tls_ocsp: false, tls: false, cached_builtins: true },
+    },
+    allowedNodeEnvironmentFlags: new Set(),
+    // Time of the program so far: nothing tells the host's part from its own.
+    cpuUsage(before) {
+      if (before !== undefined) {
+        hooks.checkObject(before, "prevValue");
+        for (const name of ["user", "system"]) {
+          const value = hooks.checkType(before[name], `prevValue.${name}`, "number");
+          if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER))
+            throw hooks.codedError(RangeError, "ERR_INVALID_ARG_VALUE", `The property 'prevValue.${name}' is invalid. Received ${value}`);
+        }
+      }
+      return { user: Math.round(clock.now() * 1000) - (before?.user ?? 0), system: 0 };
+    },
+    resourceUsage: () => ({ userCPUTime: Math.round(clock.now() * 1000), systemCPUTime: 0, maxRSS: Math.round(native.memoryUsage().rss / 1024) }),
+    availableMemory: () => native.memoryUsage().heapTotal,
+    constrainedMemory: () => native.memoryUsage().heapTotal,
+    getActiveResourcesInfo: () => hooks.activeTimers(),
+    setSourceMapsEnabled: (value) => void hooks.checkType(value, "val", "boolean"),
+    setUncaughtExceptionCaptureCallback(f) {
+      if (f !== null) hooks.checkFunction(f, "fn");
+      process.removeAllListeners("uncaughtException");
+      if (f !== null) process.on("uncaughtException", f);
+    },
+    assert(value, message) {
+      if (!value) throw hooks.codedError(Error, "ERR_ASSERTION", message || "assertion error");
+    },
+    // There are no other processes: a signal to this one ends it, and 0 asks whether it is there.
+    kill(pid, signal) {
+      if (pid != (pid | 0)) throw hooks.invalidType("pid", "of type number", pid);
+      if (typeof signal === "string" && !(signal in SIGNALS)) throw hooks.codedError(TypeError, "ERR_UNKNOWN_SIGNAL", `Unknown signal: ${signal}`);
+      const number = typeof signal === "number" ? signal : SIGNALS[signal ?? "SIGTERM"];
+      if (!(number >= 0 && number < 65)) throw hooks.codedError(Error, "EINVAL", "kill EINVAL", { errno: -22, syscall: "kill" });
+      process._kill(pid, number);
+      return true;
+    },
+    _kill(pid, number) {
+      if (![0, process.pid].includes(Number(pid))) throw hooks.codedError(Error, "ESRCH", "kill ESRCH", { errno: -3, syscall: "kill" });
+      if (number !== 0) native.exit(128 + number);
+    },
+  });
   for (const name of ["getuid", "geteuid", "getgid", "getegid"]) process[name] = () => 1000;
+  process.getgroups = () => [1000];
   Object.defineProperty(process, Symbol.toStringTag, { value: "process", configurable: true });
   for (const object of [process, process.stdout, process.stderr])
     Object.defineProperty(object, "toJSON", { value: () => undefined, writable: true, configurable: true });
+
+  function ProcessEmitter() {}
+  Object.defineProperty(ProcessEmitter, "name", { value: "process" });
+  ProcessEmitter.prototype = Object.create(hooks.EventEmitter.prototype, { constructor: { value: ProcessEmitter, writable: true, configurable: true } });
+  Object.setPrototypeOf(process, ProcessEmitter.prototype);
 
   // A program's listeners end with its turn. Signals never come; these do: exit, uncaughtException, unhandledRejection.
   let listeners = { turn: -1, emitter: undefined };
@@ -92,7 +173,7 @@
     return listeners.emitter;
   };
   for (const name of Object.getOwnPropertyNames(hooks.EventEmitter.prototype)) {
-    if (name === "constructor") continue;
+    if (name === "constructor" || name.startsWith("_")) continue;
     process[name] = (...args) => {
       if (args[0] === "exit") native.watchExit();
       const answer = emitter()[name](...args);
@@ -104,7 +185,10 @@
     const origin = isRejection ? "unhandledRejection" : "uncaughtException";
     return emitter().emit(origin, error, origin) || emitter().emit("uncaughtException", error, origin);
   };
-  hooks.announceExit = (code) => emitter().emit("exit", code);
+  hooks.announceExit = (code) => {
+    process._exiting = true;
+    return emitter().emit("exit", code);
+  };
 
   const custom = Symbol.for("nodejs.util.promisify.custom");
   const promisify = (f) => {
@@ -169,6 +253,7 @@
   };
   const SYSTEM_ERRORS = { 1: "EPERM", 2: "ENOENT", 9: "EBADF", 13: "EACCES", 17: "EEXIST", 20: "ENOTDIR", 21: "EISDIR", 22: "EINVAL" };
   const small = () => waiting("small_modules", "small");
+  const toldCodes = new Set();
   const util = {
     inspect: hooks.inspect,
     format: hooks.format,
@@ -188,11 +273,28 @@
       };
       return Object.defineProperty(made, "name", { value: `${f.name}Callbackified` });
     },
-    deprecate: (f) => f,
-    debuglog: () => () => {},
+    deprecate: (f, message, code) => {
+      if (code !== undefined) hooks.checkString(code, "code");
+      let isTold = false;
+      const deprecated = function (...args) {
+        if (!process.noDeprecation && !isTold && !(code && toldCodes.has(code))) {
+          process.emitWarning(message, "DeprecationWarning", code);
+          toldCodes.add(code);
+        }
+        isTold = true;
+        return new.target ? Reflect.construct(f, args, new.target) : f.apply(this, args);
+      };
+      Object.setPrototypeOf(deprecated, f);
+      if (f.prototype) deprecated.prototype = f.prototype;
+      return deprecated;
+    },
+    debuglog: () => Object.assign(() => {}, { enabled: false }),
+    formatWithOptions: (options, ...values) => hooks.formatWith(hooks.checkObject(options, "inspectOptions"), values),
+    log: (...values) => console.log("%s - %s", new Date().toTimeString().slice(0, 8), hooks.format(...values)),
     inherits: (child, parent) => {
       hooks.checkFunction(child, "ctor");
-      hooks.checkFunction(parent, "superCtor");
+      if (typeof parent !== "function" && parent?.prototype === undefined)
+        throw parent && typeof parent === "object" ? hooks.invalidType("superCtor.prototype", "of type object", undefined) : hooks.invalidType("superCtor", "of type function", parent);
       if (parent.prototype === undefined) throw hooks.invalidType("superCtor.prototype", "of type object", parent.prototype);
       Object.defineProperty(child, "super_", { value: parent, writable: true, configurable: true });
       Object.setPrototypeOf(child.prototype, parent.prototype);
@@ -205,6 +307,8 @@
     debug: () => () => {},
     // Nothing here is a terminal, and such get no colours unless it is asked for.
     styleText: (style, text, options) => {
+      for (const name of [style].flat()) if (!Object.hasOwn(STYLES, name)) unknownStyle(name);
+      hooks.checkString(text, "text");
       if (options?.validateStream !== false) return `${text}`;
       const codes = [style].flat().map((name) => STYLES[name] ?? unknownStyle(name));
       return codes.reduceRight((inner, [on, off]) => `\u001b[${on}m${inner}\u001b[${off}m`, `${text}`);
@@ -306,7 +410,7 @@
     const { FileHandle } = waiting("file_streams", "fileStreams");
     return new FileHandle(hooks.fs.openSync(path, flags, mode));
   };
-  const timers = { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate };
+  const timers = { ...hooks.oldTimers, setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate };
   const nodeCrypto = {
     ...hooks.hashes,
     webcrypto: crypto,
@@ -358,18 +462,32 @@
   };
 
   wait(nodeCrypto, ["pbkdf2", "pbkdf2Sync", "scrypt", "scryptSync", "hkdf", "hkdfSync"], (name) => waiting("keys", "keys")[name]);
+  const checkBytes = (input) => {
+    if (!(input instanceof ArrayBuffer) && !ArrayBuffer.isView(input))
+      throw hooks.invalidType("input", "an instance of ArrayBuffer, Buffer, or TypedArray", input);
+    if ((input.buffer ?? input).detached)
+      throw hooks.codedError(Error, "ERR_INVALID_STATE", "Invalid state: Cannot validate on a detached buffer");
+    return hooks.viewBytes(input);
+  };
   const bufferModule = {
-    ...{ Buffer, SlowBuffer: Buffer, atob, btoa, kMaxLength: 2 ** 32, kStringMaxLength: 2 ** 29 - 24, INSPECT_MAX_BYTES: 50 },
+    ...{ Buffer, SlowBuffer: (size) => Buffer.alloc(Number.isNaN(size) ? -1 : size), atob, btoa, kMaxLength: 2 ** 32, kStringMaxLength: 2 ** 29 - 24 },
+    get INSPECT_MAX_BYTES() {
+      return hooks.inspectMaxBytes;
+    },
+    set INSPECT_MAX_BYTES(most) {
+      hooks.inspectMaxBytes = hooks.checkRange(most, "INSPECT_MAX_BYTES", 0);
+    },
     constants: { MAX_LENGTH: 2 ** 32, MAX_STRING_LENGTH: 2 ** 29 - 24 },
     isUtf8: (bytes) => {
+      checkBytes(bytes);
       try {
-        native.decode(hooks.viewBytes(bytes), true);
+        native.decode(checkBytes(bytes), true);
         return true;
       } catch {
         return false;
       }
     },
-    isAscii: (bytes) => hooks.viewBytes(bytes).every((byte) => byte < 128),
+    isAscii: (bytes) => checkBytes(bytes).every((byte) => byte < 128),
     transcode: (source, from, to) => Buffer.from(Buffer.from(source).toString(from), to),
   };
   const BODIES = ["Blob", "File", "FormData", "Headers", "Request", "Response"];

@@ -64,17 +64,60 @@
       return 0;
     }
   }
+  // An emitter that is a resource of its own.
+  const resources = new WeakMap();
+  const resourceOf = (emitter) => {
+    if (!resources.has(emitter)) throw hooks.codedError(TypeError, "ERR_INVALID_THIS", 'Value of "this" must be of type EventEmitterAsyncResource');
+    return resources.get(emitter);
+  };
+  class EventEmitterAsyncResource extends hooks.EventEmitter {
+    constructor(options) {
+      super(typeof options === "string" ? undefined : options);
+      const name = typeof options === "string" ? options : (options?.name ?? new.target.name);
+      resources.set(this, Object.assign(new AsyncResource(name), { eventEmitter: this }));
+    }
+    emit(...args) {
+      return resourceOf(this).runInAsyncScope(() => super.emit(...args));
+    }
+    get asyncResource() {
+      return resourceOf(this);
+    }
+    get asyncId() {
+      return resourceOf(this).asyncId();
+    }
+    get triggerAsyncId() {
+      return resourceOf(this).triggerAsyncId();
+    }
+    emitDestroy() {
+      return resourceOf(this).emitDestroy();
+    }
+  }
+  hooks.EventEmitterAsyncResource = EventEmitterAsyncResource;
   const hook = { enable: () => hook, disable: () => hook };
   const asyncHooks = { AsyncLocalStorage, AsyncResource, createHook: () => hook, executionAsyncId: () => 1, triggerAsyncId: () => 0, executionAsyncResource: () => ({}) };
 
+  // What a subscriber throws is nobody's who publishes.
+  const throwLater = (error) =>
+    hooks.nextTick(() => {
+      throw error;
+    });
+  const attempt = (f, ...args) => {
+    try {
+      return f(...args);
+    } catch (error) {
+      throwLater(error);
+      return undefined;
+    }
+  };
   const channels = new Map();
   class Channel {
     #subscribers = [];
+    #stores = new Map();
     constructor(name) {
       this.name = name;
     }
     get hasSubscribers() {
-      return this.#subscribers.length > 0;
+      return this.#subscribers.length > 0 || this.#stores.size > 0;
     }
     subscribe(f) {
       hooks.checkFunction(f, "subscription");
@@ -86,13 +129,30 @@
       return at >= 0;
     }
     publish(message) {
-      for (const f of this.#subscribers) f(message, this.name);
+      for (const f of this.#subscribers) attempt(f, message, this.name);
     }
-    bindStore() {}
-    unbindStore() {}
-    runStores(context, f, self, ...args) {
-      this.publish(context);
-      return f.apply(self, args);
+    bindStore(store, transform = (data) => data) {
+      this.#stores.set(store, transform);
+    }
+    unbindStore(store) {
+      return this.#stores.delete(store);
+    }
+    runStores(data, f, self, ...args) {
+      const inner = () => {
+        this.publish(data);
+        return Reflect.apply(f, self, args);
+      };
+      const run = [...this.#stores].reduce((next, [store, transform]) => () => {
+        let context;
+        try {
+          context = transform(data);
+        } catch (error) {
+          throwLater(error);
+          return next();
+        }
+        return store.run(context, next);
+      }, inner);
+      return run();
     }
   }
   const channel = (name) => {
@@ -100,28 +160,87 @@
     if (!channels.has(name)) channels.set(name, new Channel(name));
     return channels.get(name);
   };
-  const tracingChannel = (name) => {
-    const parts = Object.fromEntries(["start", "end", "asyncStart", "asyncEnd", "error"].map((part) => [part, channel(`tracing:${name}:${part}`)]));
-    return {
-      ...parts,
-      subscribe: (handlers) => Object.entries(handlers).forEach(([part, f]) => parts[part].subscribe(f)),
-      unsubscribe: (handlers) => Object.entries(handlers).every(([part, f]) => parts[part].unsubscribe(f)),
-      traceSync(f, context = {}, self, ...args) {
-        parts.start.publish(context);
+  const PARTS = ["start", "end", "asyncStart", "asyncEnd", "error"];
+  class TracingChannel {
+    constructor(given) {
+      if (typeof given !== "string" && (typeof given !== "object" || given === null))
+        throw hooks.invalidType("nameOrChannels", "of type string or an instance of TracingChannel or Object", given);
+      if (typeof given === "object" && Object.keys(given).length === 0) throw new TypeError("Cannot convert undefined or null to object");
+      for (const part of PARTS) {
+        const made = typeof given === "string" ? channel(`tracing:${given}:${part}`) : given[part];
+        if (!(made instanceof Channel)) throw hooks.invalidType(`nameOrChannels.${part}`, "an instance of Channel", made);
+        this[part] = made;
+      }
+    }
+    get hasSubscribers() {
+      return PARTS.some((part) => this[part].hasSubscribers);
+    }
+    subscribe(handlers) {
+      for (const [part, f] of Object.entries(handlers)) this[part]?.subscribe(f);
+    }
+    unsubscribe(handlers) {
+      return Object.entries(handlers).map(([part, f]) => this[part]?.unsubscribe(f) ?? true).every(Boolean);
+    }
+    // Calls `f` between start and end; what it throws is published and thrown on.
+    #trace(f, context) {
+      return this.start.runStores(context, () => {
         try {
-          return (context.result = f.apply(self, args));
+          return f();
         } catch (error) {
           context.error = error;
-          parts.error.publish(context);
+          this.error.publish(context);
           throw error;
         } finally {
-          parts.end.publish(context);
+          this.end.publish(context);
         }
-      },
-    };
-  };
+      });
+    }
+    traceSync(f, context = {}, self, ...args) {
+      if (!this.hasSubscribers) return Reflect.apply(f, self, args);
+      return this.#trace(() => (context.result = Reflect.apply(f, self, args)), context);
+    }
+    tracePromise(f, context = {}, self, ...args) {
+      if (!this.hasSubscribers) return Reflect.apply(f, self, args);
+      const settle = (name, value) => {
+        context[name] = value;
+        if (name === "error") this.error.publish(context);
+        this.asyncStart.publish(context);
+        this.asyncEnd.publish(context);
+        return value;
+      };
+      return this.#trace(() => {
+        const made = Reflect.apply(f, self, args);
+        return Promise.resolve(made).then(
+          (value) => settle("result", value),
+          (error) => {
+            throw settle("error", error);
+          },
+        );
+      }, context);
+    }
+    traceCallback(f, position = -1, context = {}, self, ...args) {
+      if (!this.hasSubscribers) return Reflect.apply(f, self, args);
+      const tracing = this,
+        callback = hooks.checkFunction(args.at(position), "callback");
+      const traced = function (error, value, ...more) {
+        if (error) {
+          context.error = error;
+          tracing.error.publish(context);
+        } else context.result = value;
+        return tracing.asyncStart.runStores(context, () => {
+          try {
+            return Reflect.apply(callback, this, [error, value, ...more].slice(0, arguments.length));
+          } finally {
+            tracing.asyncEnd.publish(context);
+          }
+        });
+      };
+      args.splice(position < 0 ? args.length + position : position, 1, traced);
+      return this.#trace(() => Reflect.apply(f, self, args), context);
+    }
+  }
   const diagnostics = {
-    ...{ Channel, channel, tracingChannel },
+    ...{ Channel, channel, tracingChannel: (given) => new TracingChannel(given) },
     hasSubscribers: (name) => channel(name).hasSubscribers,
     subscribe: (name, f) => channel(name).subscribe(f),
     unsubscribe: (name, f) => channel(name).unsubscribe(f),

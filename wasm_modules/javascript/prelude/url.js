@@ -40,10 +40,59 @@
     const list = names.map((name) => `"${name}"`).join(" and ");
     throw hooks.codedError(TypeError, "ERR_MISSING_ARGS", `The ${list} argument${names.length > 1 ? "s" : ""} must be specified`);
   };
+  const wrongThis = (name) => hooks.codedError(TypeError, "ERR_INVALID_THIS", `Value of "this" must be of type ${name}`);
+  // Each function of a class, called on what is not one of its objects, says so before it looks at its arguments.
+  const guard = (Kind, isOne) => {
+    for (const [name, field] of Object.entries(Object.getOwnPropertyDescriptors(Kind.prototype))) {
+      if (name === "constructor") continue;
+      for (const part of ["value", "get", "set"]) {
+        const f = field[part];
+        if (typeof f !== "function") continue;
+        const { [part === "value" ? name : `${part} ${name}`]: guarded } = {
+          [part === "value" ? name : `${part} ${name}`](...args) {
+            if (!isOne(this)) throw wrongThis(Kind.name);
+            return Reflect.apply(f, this, args);
+          },
+        };
+        field[part] = Object.defineProperty(guarded, "length", { value: f.length });
+      }
+      Object.defineProperty(Kind.prototype, name, { ...field, enumerable: true });
+    }
+  };
+  const IteratorPrototype = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()));
+  class ParamsIterator {
+    #pairs;
+    #pick;
+    #at = 0;
+    constructor(pairs, pick) {
+      this.#pairs = pairs;
+      this.#pick = pick;
+    }
+    next() {
+      if (typeof this !== "object" || this === null || !(#pairs in this)) throw wrongThis("URLSearchParamsIterator");
+      const pair = this.#pairs()[this.#at];
+      if (pair === undefined) return { value: undefined, done: true };
+      this.#at++;
+      return { value: this.#pick(pair), done: false };
+    }
+    [hooks.inspect.custom](depth, options, inspect) {
+      const left = this.#pairs().slice(this.#at).map(this.#pick);
+      if (depth < 0) return "[Object]";
+      return `URLSearchParams Iterator {${left.length ? ` ${left.map((each) => inspect(each, options)).join(", ")} ` : "  "}}`;
+    }
+  }
+  Object.setPrototypeOf(ParamsIterator.prototype, IteratorPrototype);
+  Object.defineProperty(ParamsIterator.prototype, Symbol.toStringTag, { value: "URLSearchParams Iterator", configurable: true });
+  Object.defineProperty(ParamsIterator.prototype, "next", { enumerable: true });
+
   class URLSearchParams {
     #pairs = [];
     #changed = () => {};
-    constructor(init = "", changed) {
+    static isOne(object) {
+      return typeof object === "object" && object !== null && #pairs in object;
+    }
+    constructor(given, changed) {
+      const init = given ?? "";
       if (typeof changed === "function") this.#changed = () => changed(this.toString());
       const isMany = (typeof init === "object" && init !== null) || typeof init === "function";
       if (isMany && init[Symbol.iterator] !== undefined && init[Symbol.iterator] !== null) this.#pairs = pairsOf(init);
@@ -108,27 +157,33 @@
       hooks.checkFunction(f, "callback");
       for (const [k, v] of this.#pairs) f.call(self, v, k, this);
     }
-    *entries() {
-      for (const [k, v] of this.#pairs) yield [k, v];
+    entries() {
+      return new ParamsIterator(() => this.#pairs, ([k, v]) => [k, v]);
     }
-    *keys() {
-      for (const [k] of this.#pairs) yield k;
+    keys() {
+      return new ParamsIterator(() => this.#pairs, ([k]) => k);
     }
-    *values() {
-      for (const [, v] of this.#pairs) yield v;
-    }
-    [Symbol.iterator]() {
-      return this.entries();
+    values() {
+      return new ParamsIterator(() => this.#pairs, ([, v]) => v);
     }
     toString() {
       return this.#pairs.map(([k, v]) => `${formEncode(k)}=${formEncode(v)}`).join("&");
     }
     [hooks.inspect.custom](depth, options, inspect) {
+      if (!isParams(this)) throw wrongThis("URLSearchParams");
+      if (depth < 0) return "[Object]";
       return this.#pairs.length
         ? `URLSearchParams { ${this.#pairs.map(([k, v]) => `${inspect(k)} => ${inspect(v)}`).join(", ")} }`
         : "URLSearchParams {}";
     }
   }
+
+  const isParams = URLSearchParams.isOne;
+  delete URLSearchParams.isOne;
+  const replaceParams = URLSearchParams.prototype._replace;
+  delete URLSearchParams.prototype._replace;
+  guard(URLSearchParams, isParams);
+  Object.defineProperty(URLSearchParams.prototype, Symbol.iterator, { value: URLSearchParams.prototype.entries, writable: true, configurable: true });
 
   const invalid = (input, base) =>
     hooks.codedError(TypeError, "ERR_INVALID_URL", "Invalid URL", base === undefined ? { input } : { input, base });
@@ -153,13 +208,21 @@
     static createObjectURL() {
       throw hooks.codedError(Error, "ERR_METHOD_NOT_IMPLEMENTED", "URL.createObjectURL() is not implemented");
     }
-    static revokeObjectURL() {}
-    _part(name) {
-      return this.#parts[name];
+    static revokeObjectURL() {
+      if (arguments.length === 0) throw hooks.codedError(TypeError, "ERR_MISSING_ARGS", 'The "url" argument must be specified');
     }
-    _change(name, value) {
+    static isOne(object) {
+      return typeof object === "object" && object !== null && #parts in object;
+    }
+    static part(url, name) {
+      return url.#parts[name];
+    }
+    static change(url, ...change) {
+      url.#change(...change);
+    }
+    #change(name, value) {
       this.#parts = native.changeUrl(this.#parts.href, name, asText(value));
-      if (name === "search") this.#params?._replace(this.#parts.search);
+      if (name === "search" && this.#params) replaceParams.call(this.#params, this.#parts.search);
     }
     get href() {
       return this.#parts.href;
@@ -168,7 +231,7 @@
       const parts = parse(text);
       if (parts === null) throw invalid(asText(text));
       this.#parts = parts;
-      this.#params?._replace(parts.search);
+      if (this.#params) replaceParams.call(this.#params, parts.search);
     }
     get origin() {
       return this.#parts.origin;
@@ -192,20 +255,20 @@
     }
   }
   const PARTS = ["protocol", "username", "password", "host", "hostname", "port", "pathname", "search", "hash"];
+  const { isOne, part, change } = URL;
+  for (const name of ["isOne", "part", "change"]) delete URL[name];
   for (const name of PARTS)
     Object.defineProperty(URL.prototype, name, {
       get() {
-        return this._part(name);
+        return part(this, name);
       },
       set(value) {
-        this._change(name, value);
+        change(this, name, value);
       },
       enumerable: true,
       configurable: true,
     });
-  for (const name of ["href", "origin", "searchParams", "toString", "toJSON"])
-    Object.defineProperty(URL.prototype, name, { enumerable: true });
-  for (const name of ["_part", "_change"]) Object.defineProperty(URL.prototype, name, { enumerable: false });
+  guard(URL, isOne);
   for (const [Kind, name] of [
     [URL, "URL"],
     [URLSearchParams, "URLSearchParams"],

@@ -83,13 +83,16 @@
     return text;
   };
 
-  // How many bytes at the end start a character that is not complete.
+  // How many bytes at the end start a character that is not complete, and may become one.
   const incomplete = (bytes) => {
     for (let back = 1; back <= 3 && back <= bytes.length; back++) {
-      const b = bytes[bytes.length - back];
-      if ((b & 0xc0) === 0x80) continue;
-      const need = b >= 0xf0 ? 4 : b >= 0xe0 ? 3 : b >= 0xc0 ? 2 : 1;
-      return need > back ? back : 0;
+      const lead = bytes[bytes.length - back];
+      if ((lead & 0xc0) === 0x80) continue;
+      const need = lead < 0xc2 || lead > 0xf4 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+      if (need <= back) return 0;
+      const next = bytes[bytes.length - back + 1];
+      const [low, high] = [{ 0xe0: 0xa0, 0xf0: 0x90 }[lead] ?? 0x80, { 0xed: 0x9f, 0xf4: 0x8f }[lead] ?? 0xbf];
+      return back > 1 && (next < low || next > high) ? 0 : back;
     }
     return 0;
   };
