@@ -31,7 +31,7 @@ class Values:
         self._entries: dict[str, tuple[str, KeyInfo]] = {}
 
     def set(self, key: str, value: str) -> None:
-        check_kind("value", value, str)
+        check_value(value)
         now = time.time_ns() // 1_000_000
         _, before = self._entries.get(check_key(key), (None, None))
         self._entries[key] = (value, KeyInfo(key, now if before is None else before.created_at, now))
@@ -57,9 +57,20 @@ class Values:
         return f"<Values {', '.join(sorted(self._entries)) or 'without keys'}>"
 
 
+def _encode(name: str, text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise RequestError("INVALID_ARGUMENT", f"the {name} is not valid Unicode") from None
+
+
+def check_value(value: str) -> bytes:
+    return _encode("value", check_kind("value", value, str))
+
+
 def check_key(key: str) -> str:
     check_kind("key", key, str)
-    if not 1 <= len(key.encode("utf-8", "replace")) <= KEY_BYTES_MAX or "\0" in key:
+    if not 1 <= len(_encode("key", key)) <= KEY_BYTES_MAX or "\0" in key:
         raise RequestError("INVALID_ARGUMENT", f"a key has 1 to {KEY_BYTES_MAX} bytes and no NUL")
     if key.startswith(RESERVED):
         raise RequestError("INVALID_ARGUMENT", f"keys that begin with {RESERVED} are reserved")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hatchway.arguments import check_kind
 from hatchway.client import operations, url_paths
 from hatchway.client.requests import FileInfo, MatchInfo, Names, Refused, SearchInfo
+from sandbox.filesystem.paths import MODE_MOST, check_flag, check_number
 from sandbox.filesystem.vfs import Data, bytes_of
 from sandbox.wire import Matches
 
@@ -65,6 +66,7 @@ class AsyncRemoteFiles:
 
     async def chmod(self, path: str, mode: int) -> None:
         """Other permissions for a file or directory."""
+        check_number("mode", mode, MODE_MOST)
         await self._get(FileInfo, "chmod_file", path=url_paths.path(path), mode=mode)
 
     read_file = read
@@ -79,6 +81,7 @@ class AsyncRemoteFiles:
         await self._get(FileInfo, "make_directory", path=url_paths.path(path))
 
     async def remove(self, path: str, recursive: bool = False) -> None:
+        check_flag("recursive", recursive)
         await self.delete(path, recursive=recursive)
 
     async def exists(self, path: str) -> bool:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from hatchway.arguments import check_kind
 from hatchway.client.operations import request
 from hatchway.client.requests import Ask, Refused
-from hatchway.values import KeyInfo, check_key
+from hatchway.values import KeyInfo, check_key, check_value
 from sandbox.errors import RequestError
 
 if TYPE_CHECKING:
@@ -36,8 +35,8 @@ class AsyncRemoteValues:
         return f"<{type(self).__name__} of {self._session_id!r}>"
 
     async def set(self, key: str, value: str) -> None:
-        data = check_kind("value", value, str).encode()
-        await self._client.ask(request("put_value", session_id=self._session_id, key=check_key(key), file=data))
+        ask = request("put_value", session_id=self._session_id, key=check_key(key), file=check_value(value))
+        await self._client.ask(ask)
 
     async def get(self, key: str) -> str | None:
         found: bytes | None = await self._find(request("get_value", kind=bytes, session_id=self._session_id, key=check_key(key)))
@@ -67,7 +66,7 @@ class AsyncRemoteValues:
 
 class AsyncRemoteSecrets(AsyncRemoteValues):
     async def set(self, key: str, value: str) -> None:
-        check_kind("value", value, str)
+        check_value(value)
         await self._client.ask(request("put_session_secret", session_id=self._session_id, name=check_key(key), value=value))
 
     async def get(self, key: str) -> str | None:

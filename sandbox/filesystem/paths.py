@@ -13,18 +13,31 @@ from pathlib import PurePosixPath
 from typing import Final, NewType
 
 from sandbox.errors import RequestError
+from sandbox.excerpts import excerpt
 from sandbox.filesystem.errnos import EILSEQ, EINVAL, ENAMETOOLONG, VfsError
 
 NAME_BYTES_MAX: Final = 255
 PATH_BYTES_MAX: Final = 4096
 DEPTH_MAX: Final = 100
 WORKSPACE: Final = "/workspace"
+MODE_MOST: Final = 0o7777
+TIME_NS_MOST: Final = (1 << 63) - 1
 
 AnyPath = str | PurePosixPath
 """What the host may write for a path."""
 
 StorePath = NewType("StorePath", str)
 """Already normalised. Normalising twice is wrong: it would turn the file `/workspace` inside the workspace into its root."""
+
+
+def check_number(name: str, given: object, most: int) -> None:
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given <= most:
+        raise RequestError("INVALID_ARGUMENT", f"{name} must be a whole number from 0 to {most}, not {excerpt(given)}")
+
+
+def check_flag(name: str, given: object) -> None:
+    if not isinstance(given, bool):
+        raise RequestError("INVALID_ARGUMENT", f"{name} must be true or false, not {excerpt(given)}")
 
 
 def check_text(path: AnyPath) -> str:

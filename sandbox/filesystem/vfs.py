@@ -39,7 +39,7 @@ from sandbox.filesystem.inodes import (
     Symlink,
 )
 from sandbox.filesystem.namespace import ROOT, Namespace
-from sandbox.filesystem.paths import AnyPath, check_text
+from sandbox.filesystem.paths import MODE_MOST, TIME_NS_MOST, AnyPath, check_flag, check_number, check_text
 
 __all__ = ["Checkpoint", "HostFile", "Stat", "Vfs", "VfsError", "VfsLimits"]
 
@@ -184,6 +184,8 @@ class Vfs(Namespace):
         """Creates the file or replaces its contents; text is written as UTF-8. Only `force` overwrites one that is read-only.
         Without `mode` the file keeps its permissions; a new one has the usual."""
         path, data = check_text(path), bytes_of(data)
+        if mode is not None:
+            check_number("mode", mode, MODE_MOST)
         head, _, _ = path.rstrip("/").rpartition("/")
         if not parents or not head or self.exists(head):
             self._write_file(path, data, readonly, force, mode)
@@ -268,6 +270,7 @@ class Vfs(Namespace):
     def remove(self, path: AnyPath, recursive: bool = False) -> None:
         """Removes a file, link or empty directory; with `recursive` also a full one, if no read-only file is in it."""
         path = check_text(path)
+        check_flag("recursive", recursive)
         place, node = self._locate_old(WORKSPACE_INO, path)
         if not isinstance(node, Directory):
             return self.unlink(WORKSPACE_INO, path)
@@ -320,6 +323,7 @@ class Vfs(Namespace):
 
     def set_readonly(self, path: AnyPath, readonly: bool) -> None:
         path = check_text(path)
+        check_flag("readonly", readonly)
         ino = self.lookup(WORKSPACE_INO, path)
         if not isinstance(self.nodes[ino], File):
             raise VfsError(EPERM if isinstance(self.nodes[ino], Directory) else EACCES, path)
@@ -328,10 +332,13 @@ class Vfs(Namespace):
 
     def chmod(self, path: AnyPath, mode: int) -> None:
         """Sets the permissions of what a path leads to."""
+        check_number("mode", mode, MODE_MOST)
         self.set_mode(self.lookup(WORKSPACE_INO, check_text(path) or "."), mode)
 
     def utime(self, path: AnyPath, atime_ns: int, mtime_ns: int) -> None:
         """Sets the times of what a path leads to."""
+        check_number("atime_ns", atime_ns, TIME_NS_MOST)
+        check_number("mtime_ns", mtime_ns, TIME_NS_MOST)
         self.set_times(self.lookup(WORKSPACE_INO, check_text(path) or "."), atime_ns, mtime_ns)
 
     @contextmanager

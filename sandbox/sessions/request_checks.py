@@ -79,11 +79,20 @@ def check_request(request: RunRequest) -> None:
         raise CodeRefused("SYNTAX_ERROR", "the code has a NUL byte", Span(line, nul - code.rfind("\n", 0, nul)))
     if request.env:
         _check_env(request.env)
+    if not request.stdin.isascii():
+        _check_stdin(request.stdin)
     if request.limits is not None:
         check(request.limits)
     timeout_ms = request.timeout_ms
     if timeout_ms is not None and (not isinstance(timeout_ms, int) or isinstance(timeout_ms, bool) or timeout_ms < 1):
         raise _invalid(f"timeout_ms must be a whole number of at least 1, not {excerpt(timeout_ms)}")
+
+
+def _check_stdin(stdin: str) -> None:
+    try:
+        stdin.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise _invalid("stdin is not valid Unicode", "give bytes") from None
 
 
 def _check_inputs(inputs: dict[str, object], language: Language) -> int:
@@ -137,7 +146,4 @@ def stdin_bytes(request: RunRequest) -> bytes:
     base64."""
     if request.stdin_base64:
         return base64.b64decode(request.stdin_base64)
-    try:
-        return request.stdin.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return request.stdin.encode("utf-8", "replace")
+    return request.stdin.encode("utf-8", "surrogateescape")

@@ -72,6 +72,9 @@ REFUSED: dict[str, Callable[[Sandbox], object]] = {
     "path to write": lambda box: box.files.write_file(5, b""),  # type: ignore[arg-type]
     "path to read": lambda box: box.files.read_file(5),  # type: ignore[arg-type]
     "path to list": lambda box: box.files.list_dir(b"x"),  # type: ignore[arg-type]
+    "mode": lambda box: box.files.write_file("s", b"", mode="x"),  # type: ignore[arg-type]
+    "times": lambda box: box.files.utime("/workspace", "x", "y"),  # type: ignore[arg-type]
+    "read-only": lambda box: box.files.set_readonly("s", "no"),  # type: ignore[arg-type]
     "data": lambda box: box.files.write_file("s", 5),  # type: ignore[arg-type]
     "text that is none": lambda box: box.files.write_file("s", "\ud800"),
 }

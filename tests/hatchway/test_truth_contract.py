@@ -12,7 +12,7 @@ from hatchway import AsyncClient, AsyncSandbox, Client, Sandbox, SessionLimits
 from hatchway.client.async_client import AsyncRemoteSandbox
 from hatchway.client.client import RemoteSandbox
 from sandbox.wire import DEFAULT_LIMITS, SNAPSHOT_VERSION
-from tests.hatchway.surfaces import PATIENT, Http, Refusal, Surface
+from tests.hatchway.surfaces import PATIENT, Http, HttpBox, Refusal, Surface
 
 WRONG: dict[str, dict[str, Any]] = {
     "code": {"code": 5},
@@ -66,6 +66,18 @@ def test_both_clients_and_the_library_say_what_is_wrong_in_the_same_words(surfac
         surface.close_boxes()
 
 
+def test_half_a_character_in_stdin_is_refused_and_never_replaced(surfaces: dict[str, Surface]) -> None:
+    for name in ("library", "client", "async client"):
+        result = surfaces[name].open().run("import sys\nsys.stdin.read()", stdin="\ud83c")
+        assert result.error is not None and result.error.code == "INVALID_ARGUMENT" and "stdin" in result.error.message, name
+    box = surfaces["http"].open()
+    assert isinstance(box, HttpBox)
+    with pytest.raises(Refusal, match="INVALID_BODY"):
+        box.ask("POST", "/runs", content=b'{"code": "1", "stdin": "\\ud83c"}', headers={"content-type": "application/json"})
+    for surface in surfaces.values():
+        surface.close_boxes()
+
+
 def test_an_argument_that_there_is_not_is_a_type_error(surfaces: dict[str, Surface]) -> None:
     for name in ("library", "client", "async client"):
         box = surfaces[name].open()
@@ -104,6 +116,13 @@ def test_wrong_arguments_of_other_verbs_raise_the_same(surfaces: dict[str, Surfa
             ("key", lambda box=box: box.get_value(5)),
             ("reserved key", lambda box=box: box.set_value("tool_approval/x", "v")),
             ("fork", lambda box=box: box._call(box.inner, "fork", "two")),
+            ("mode of text", lambda box=box: box.chmod("a", "x")),
+            ("mode below nought", lambda box=box: box.chmod("a", -1)),
+            ("mode beyond all bits", lambda box=box: box.chmod("a", 1 << 20)),
+            ("recursive", lambda box=box: box.remove("a", recursive="yes")),
+            ("half a character in a value", lambda box=box: box.set_value("k", "\ud800")),
+            ("half a character in a key", lambda box=box: box.get_value("\ud800")),
+            ("half a character in a secret", lambda box=box: box.set_secret("k", "\ud800")),
             ("no fork", lambda box=box: box._call(box.inner, "fork", -1)),
         ]
         for what, call in calls:
