@@ -217,9 +217,11 @@ def test_form_of_an_object_that_fails_is_left_out(box: Sandbox) -> None:
         "    def _repr_html_(self): raise ValueError('not today')\n"
         "    def _repr_markdown_(self): return 5\n"
         "    def _repr_latex_(self): return '$x$'\n"
+        "    def __repr__(self): return 'odd'\n"
         "Odd()"
     )
-    assert shown.error is None and [(one.mime, one.data) for one in shown.displays] == [("text/latex", "$x$")]
+    assert shown.error is None
+    assert [(one.mime, one.data) for one in shown.displays] == [("text/latex", "$x$"), ("text/plain", "odd")]
     assert "Odd._repr_html_ failed: ValueError: not today" in shown.stderr
 
 

@@ -142,11 +142,13 @@ def test_tables_and_rich_objects_are_displayed(box: hatchway.Sandbox) -> None:
     assert "<table" in table.displays[0].data
     assert json.loads(table.displays[2].data) == {"columns": ["a"], "index": [0, 1], "data": [[1], [2]], "rows": 2}
     code = (
-        "class R:\n    def _repr_svg_(self): return '<svg/>'\n    def _repr_markdown_(self): return '*x*'\ndisplay(R(), 'plain')"
+        "class R:\n    def __repr__(self): return 'R'\n    def _repr_svg_(self): return '<svg/>'\n"
+        "    def _repr_markdown_(self): return '*x*'\ndisplay(R(), 'plain')"
     )
     assert {(d.mime, d.data) for d in box.run(code).displays} == {
         ("image/svg+xml", "<svg/>"),
         ("text/markdown", "*x*"),
+        ("text/plain", "R"),
         ("text/plain", "plain"),
     }
 
