@@ -125,6 +125,9 @@ PROMISED: tuple[Promised, ...] = (
         "runner_commands",
         "wasm runner, shell command, over the sandbox",
     ),
+    _bench(8, "unix-local ≤ 10 ms over fork+exec", 10, "runner_commands", "unix-local command, over fork and exec"),
+    _bench(8, "create ≤ 5 ms (wasm)", 5, "runner_commands", "new session of the wasm runner"),
+    _bench(8, "fork of a runner session ≤ 5 ms", 5, "runner_commands", "fork of a session of the wasm runner"),
     _bench(8, "registry lookup over 10,000 workers ≤ 1 ms", 1, "registry", "registry lookup over 10,000 workers"),
     _bench(8, "registry list page ≤ 5 ms", 5, "registry", "registry list page of 200 over 10,000 workers"),
 )

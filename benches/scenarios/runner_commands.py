@@ -2,7 +2,8 @@
 
 `over the sandbox` is the difference of two calls made right after one another, whose order changes every time; so it holds all
 the runner adds: checks, the task, the thread, streaming, caps, and taking over the files. A process of `unix-local`, in its
-jail, stands beside a bare `sh -c` for comparison.
+jail, stands beside a bare `sh -c` in the same way. Sessions of `wasm` are made new and forked with twenty files in them, beside
+a fork of the sandbox.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benches.harness import Bench, Contender, Promise, Scenario
-from benches.sessions import TITLES, ready
+from benches.sessions import TITLES, open_box, ready, run
 
 if TYPE_CHECKING:
+    from gateway.runners.providers.wasm import Wasm
     from gateway.runners.runner_session import RunnerSession
     from gateway.runners.wire import Command
 
@@ -105,10 +107,59 @@ def measure(bench: Bench) -> None:
                 repetitions=bench.count(200, 40),
                 warmup=10,
             )
+        _make_sessions(bench, loop, provider)
         _beside_processes(bench, loop)
     finally:
         loop.run_until_complete(provider.close())
         loop.close()
+
+
+class _Making:
+    """A session is made when timed, like `source` if there is one, and discarded afterwards."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, provider: Wasm, source: RunnerSession | None = None) -> None:
+        from gateway.runners.wire import Destination
+
+        self._loop, self._provider, self._source = loop, provider, source
+        self._destination = Destination(id="bench", provider_id="wasm")
+
+    async def _make(self) -> RunnerSession:
+        made = await self._provider.create(self._destination, thread_id="bench")
+        if self._source is not None:
+            await made.copy_from(self._source)
+        return made
+
+    def run(self) -> None:
+        self.made = self._loop.run_until_complete(self._make())
+
+    def close(self) -> None:
+        self._loop.run_until_complete(self._provider.discard(self._destination, self.made.state))
+
+
+def _make_sessions(bench: Bench, loop: asyncio.AbstractEventLoop, provider: Wasm) -> None:
+    from gateway.runners.wire import Destination
+
+    if why := ready("shell"):
+        bench.missing("wasm session, new", why)
+        return
+    source = loop.run_until_complete(provider.create(Destination(id="bench", provider_id="wasm")))
+    files = "for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do seq 1 200 > file$n; done; echo hi"
+    _runner_call(loop, source, _command("sh", "-c", files))()
+    new, forked = _Making(loop, provider), _Making(loop, provider, source)
+    box = open_box(language="shell")
+    run(box, files, "shell", None)
+    children: list[Any] = []
+    bench.interleave(
+        Contender("wasm session, new", new.run, after=new.close),
+        Contender("wasm session, forked", forked.run, after=forked.close),
+        Contender(
+            "shell, fork of a live session",
+            lambda: children.append(box._session.fork(None)),
+            role="limit",
+            after=lambda: children.pop().close(),
+        ),
+        repetitions=bench.count(200, 40),
+    )
 
 
 def _beside_processes(bench: Bench, loop: asyncio.AbstractEventLoop) -> None:
@@ -125,9 +176,11 @@ def _beside_processes(bench: Bench, loop: asyncio.AbstractEventLoop) -> None:
             return
         try:
             session = loop.run_until_complete(local.create(Destination(id="bench", provider_id="unix-local")))
+            ours = _runner_call(loop, session, _command("sh", "-c", "echo hi"))
             bench.interleave(
-                Contender("unix-local command", _runner_call(loop, session, _command("sh", "-c", "echo hi"))),
+                Contender("unix-local command", ours),
                 Contender("sh -c, no jail", bare, role="native"),
+                Contender("unix-local, over fork and exec", _over(ours, bare), reads=True),
                 repetitions=bench.count(100, 25),
             )
         finally:
@@ -143,6 +196,9 @@ SCENARIOS = [
             Promise("wasm runner, shell command, over the sandbox", 1.0, "ms", of="shell, over the sandbox", issue=9),
             Promise("wasm runner, Python command, over the sandbox", 1.0, "ms", of="Python, over the sandbox", issue=9),
             Promise("wasm runner, JavaScript command, over the sandbox", 1.0, "ms", of="JavaScript, over the sandbox", issue=9),
+            Promise("unix-local command, over fork and exec", 10.0, "ms", of="unix-local, over fork and exec", issue=9),
+            Promise("new session of the wasm runner", 5.0, "ms", of="wasm session, new", issue=9),
+            Promise("fork of a session of the wasm runner", 5.0, "ms", of="wasm session, forked", issue=9),
         ),
     )
 ]
