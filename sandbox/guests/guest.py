@@ -47,6 +47,8 @@ _JOURNAL_NS_MAX: Final = 25_000_000
 _JOURNAL_TURNS_MAX: Final = 256
 _MEASURE_OVER_FAULTS: Final = 16
 """A page that is written for the first time costs its thread a page fault: after this number of them, pages are counted again."""
+_FIRST_TURN_READS_MAX: Final = 192
+"""INVARIANT: what one session reads hides no more than so many pages that another one writes."""
 _FIRST_TURN_BYTES_MAX: Final = 2 << 20
 """A first program that wrote more says nothing about what others will write."""
 _FULL_SHARE: Final = 0.75
@@ -301,7 +303,7 @@ class Guest:
             image.first_turn_bytes, image.first_turn_ranges = self.own_bytes, self._dirty.ranges()
         elif is_first:
             more_pages = max(0, self.own_bytes - image.first_turn_bytes) // PAGE_BYTES
-            image.first_turn_reads = max(image.first_turn_reads, faults - more_pages)
+            image.first_turn_reads = max(image.first_turn_reads, min(faults - more_pages, _FIRST_TURN_READS_MAX))
 
     def prepare(self) -> None:
         """Whatever must happen before a turn and is not the turn's own time."""

@@ -178,6 +178,7 @@ ASKED: dict[str, Asked] = {
 OF_RUNTIMES: dict[str, Asked] = {
     "get_runtime": Asked(),
     "remove_runtime": Asked(),
+    "test_runtime": Asked(),
     "list_runtime_workers": Asked(),
     "api_list_runtime_workers": Asked(),
     "spawn_worker": Asked(SPAWN),

@@ -150,7 +150,7 @@ ATTACKS = [
         nested_list_representation="x = []\nfor _ in range(50_000): x = [x]\nrepr(x)",
         nested_list_json="import json\nx = []\nfor _ in range(50_000): x = [x]\njson.dumps(x)",
         nested_list_copy="import copy\nx = []\nfor _ in range(50_000): x = [x]\ncopy.deepcopy(x)",
-        nested_list_comparison="x = y = []\nfor _ in range(50_000): x, y = [x], [y]\nx == y",
+        nested_list_comparison="x = y = []\nfor _ in range(400_000): x, y = [x], [y]\nx == y",
         nested_list_pickle="import pickle\nx = []\nfor _ in range(50_000): x = [x]\npickle.dumps(x)",
         json_text="import json\njson.loads('[' * 100_000)",
         attribute_chain="a" + ".b" * 50_000,

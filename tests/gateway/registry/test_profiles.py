@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from gateway.registry.wire import RunAccepted, SpawnRequest, TicketIntent, Works
 from sandbox.guests.images import images
 from sandbox.wire import Language
 from tests.gateway.http.routes.test_runners import PLACES, House, live_in
+from tests.gateway.runners.places import until
 
 WORKERS = "/v1/registry/runtimes/embedded-worker-runtime/workers"
 ACCEPTED = {"kind": "run_accepted", "expected_segments": 0}
@@ -39,12 +39,15 @@ async def said(house: House, worker_id: str, content: str) -> str:
     given = await house.ask("POST", f"{WORKERS}/{worker_id}/input", {"content": content})
     assert given.json["state"] == "accepted", given.body
     sequence = given.json["transcript_sequence"]
-    while True:
+    answers: list[str] = []
+
+    async def has_answered() -> bool:
         items = (await house.ask("GET", f"{WORKERS}/{worker_id}/transcript")).json["items"]
-        answers = [one["content"] for one in items if one["sequence"] > sequence and one["role"] == "worker"]
-        if answers:
-            return str(answers[0])
-        await asyncio.sleep(0)
+        answers.extend(str(one["content"]) for one in items if one["sequence"] > sequence and one["role"] == "worker")
+        return bool(answers)
+
+    await until(has_answered)
+    return answers[0]
 
 
 async def state(house: House, worker_id: str) -> str:

@@ -16,7 +16,9 @@ from hypercorn.config import Config
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from gateway.egress import Egress
 from gateway.egress.http1_exchange import Exchange
+from gateway.egress.proxy import Proxy
 from gateway.errors import GatewayError, NotFound
 from gateway.runners.port_preview import Target, show_port
 from gateway.runners.providers.unix_local import UnixLocal
@@ -303,7 +305,7 @@ def test_tm_run_port_a_server_of_the_machine_is_not_reachable_by_exposing_its_po
     """A tenant exposes a port that somebody else on this machine listens on."""
 
     async def main() -> None:
-        provider = UnixLocal(tmp_path, allow_network=True)
+        provider = UnixLocal(tmp_path, proxy=Proxy(Egress(), ["*.example"]))
         session = await provider.create(Destination(id="d", provider_id="unix-local", config={"network": network}))
         await run(session, "true")
         with socket.create_server(("127.0.0.1", 0)) as other:
@@ -320,9 +322,9 @@ def test_tm_run_port_a_server_of_the_machine_is_not_reachable_by_exposing_its_po
     go(main())
 
 
-def test_a_server_is_previewed_also_where_a_session_shares_the_machines_network(tmp_path: Path) -> None:
+def test_a_server_is_previewed_also_where_a_session_has_a_network(tmp_path: Path) -> None:
     async def main() -> None:
-        provider = UnixLocal(tmp_path, allow_network=True)
+        provider = UnixLocal(tmp_path, proxy=Proxy(Egress(), ["*.example"]))
         session = await provider.create(Destination(id="d", provider_id="unix-local", config={"network": True}))
         await write(session, "server.py", SERVER.encode())
         running = asyncio.create_task(run(session, "python3", "server.py"))

@@ -356,3 +356,18 @@ def test_first_turns_that_only_read_more_of_the_image_are_not_measured_each_time
     assert measured == []
     assert new_box().run("x = b'x' * (10 << 20)").metrics.memory_peak_bytes > 10 << 20
     assert len(measured) == 1
+
+
+def test_tm_lim_unseen_what_one_session_reads_hides_nothing_that_another_writes(
+    new_box: NewBox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = new_box()
+    box.run("1")
+    image = box._session._guests["python"].image
+    for name, nothing in (("first_turn_bytes", 0), ("first_turn_reads", 0), ("first_turn_ranges", ())):
+        monkeypatch.setattr(image, name, nothing)
+    new_box().run("1")
+    reads_tables = "import unicodedata; len([unicodedata.name(chr(code), '') for code in range(0x40000)])"
+    assert new_box().run(reads_tables).ok
+    writes = new_box().run("x = bytearray(1 << 20); x[::4096] = b'x' * 256")
+    assert writes.metrics.memory_peak_bytes > 1 << 20
