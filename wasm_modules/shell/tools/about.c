@@ -131,7 +131,7 @@ static int listed(const char *names, const char *name) {
 }
 
 int tool_about(tool *t, const char *name, const char *option) {
-    static const char own[] = " jq awk gawk mawk yq tput make node python python3 rg tsx ";      /* these answer for themselves, or have no such option */
+    static const char own[] = " jq awk gawk mawk yq tput make git node python python3 rg tsx ";      /* these answer for themselves, or have no such option */
     if (listed(own, name)) return -1;
     if (!strcmp(option, "--version")) {
         const char *line = "%s (GNU coreutils) 9.1";

@@ -1,4 +1,5 @@
-/* interpreters.c - python, python3, node, tsx: programs in the other languages, which the host runs on the same files.
+/* interpreters.c - python, python3, node, tsx: programs in the other languages; git: a command that is written in one.
+ * The host runs them on the same files.
  *
  * The message is in ../../ABI.md. All that can be read is offered as standard input; what the program did not read stays.
  */
@@ -34,10 +35,11 @@ static int start(tool *t, int argc, char **argv) {
     put_fields(t, &b, env, n);
     if (unread) buffer_add(&b, unread, rest);
     io_flush(t->out);
-    if (host_send('X', b.p, b.n, &reply, &len) < 0 || !reply || sscanf(reply, "%d %zu %zu\n%n", &status, &read, &written, &used) < 3) {
+    if (host_send('X', b.p, b.n, &reply, &len) < 0 || !reply || sscanf(reply, "%d %zu %zu%n", &status, &read, &written, &used) < 3) {
         free(reply);
         return tool_fail(t, 126, "it could not be run, or what it printed does not fit into memory");
     }
+    used++;                     /* the line end: a blank in the format would eat what the output begins with */
     io_skip(t->in, read);
     if (written > len - (size_t)used) written = len - (size_t)used;
     int failed = io_write(t->out, reply + used, written) < 0;
@@ -50,3 +52,4 @@ int tool_python(tool *t, int argc, char **argv) { return start(t, argc, argv); }
 int tool_python3(tool *t, int argc, char **argv) { return start(t, argc, argv); }
 int tool_node(tool *t, int argc, char **argv) { return start(t, argc, argv); }
 int tool_tsx(tool *t, int argc, char **argv) { return start(t, argc, argv); }
+int tool_git(tool *t, int argc, char **argv) { return start(t, argc, argv); }
