@@ -48,7 +48,7 @@ _JOURNAL_TURNS_MAX: Final = 256
 _MEASURE_OVER_FAULTS: Final = 16
 """A page that is written for the first time costs its thread a page fault: after this number of them, pages are counted again."""
 _FIRST_TURN_READS_MAX: Final = 192
-"""INVARIANT: what one session reads hides no more than so many pages that another one writes."""
+"""INVARIANT: what one session reads hides no more pages than these that another one writes."""
 _FIRST_TURN_BYTES_MAX: Final = 2 << 20
 """A first program that wrote more says nothing about what others will write."""
 _FULL_SHARE: Final = 0.75
