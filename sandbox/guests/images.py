@@ -203,7 +203,7 @@ def source_of(name: str) -> Source:
         raise SetupError(f"the {name} guest is not built; run: python -m wasm_modules.build")
     if name == "python":
         libraries = ((BUILT / PYTHON_LIBRARY, ARTIFACTS[PYTHON_LIBRARY]), (BUILT / GIT_LIBRARY, GIT_DIGEST))
-        turns = (_python_modules(_PRELUDE_MODULES), _PRELOAD, _turn(_python_modules(_COMMAND_MODULES)), *_PYTHON_TURNS)
+        turns = (_python_modules(_PRELUDE_MODULES), _turn(_python_modules(_COMMAND_MODULES)), _PRELOAD, *_PYTHON_TURNS)
         return Source(name, wasm, ARTIFACTS[PYTHON_CODE], turns, (_FIGURE_DATA,), libraries)
     return Source(name, wasm, hashlib.sha256(wasm.read_bytes()).hexdigest(), (_EMPTY_TURN, _EMPTY_TURN))
 
