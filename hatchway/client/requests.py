@@ -236,8 +236,15 @@ def read_failure(told: Any) -> RequestError:
     return RequestError(error.code, error.message, error.hint)
 
 
+def _check_texts(**given: object) -> None:
+    for name, value in given.items():
+        if value is not None and not isinstance(value, str):
+            raise RequestError("INVALID_ARGUMENT", f"{name} is a string, not {type(value).__name__}")
+
+
 def choose_address(url: str | None, token: str | None) -> tuple[str, str]:
     """Where the gateway is and who asks: as given, or HATCHWAY_URL and HATCHWAY_TOKEN."""
+    _check_texts(url=url, token=token)
     url = url or os.environ.get("HATCHWAY_URL") or "http://127.0.0.1:8484"
     token = token or os.environ.get("HATCHWAY_TOKEN") or ""
     if not _ADDRESS.match(url):
@@ -253,6 +260,7 @@ def choose_address(url: str | None, token: str | None) -> tuple[str, str]:
 
 def build_headers(token: str, tenant: str | None) -> dict[str, str]:
     """Of every request. The tenant is the one given or HATCHWAY_TENANT, or the token's own; only an admin has a choice."""
+    _check_texts(tenant=tenant)
     tenant = tenant or os.environ.get("HATCHWAY_TENANT") or ""
     if tenant and not _TENANT.fullmatch(tenant):
         hint = "up to 63 of a-z, 0-9, '-' and '_', and a letter first"

@@ -189,3 +189,10 @@ def test_remote_sandboxes_have_the_verbs_of_local_ones_and_both_clients_the_same
     assert verbs(RemoteValues) == verbs(RemoteSecrets) == verbs(AsyncRemoteValues) == verbs(AsyncRemoteSecrets)
     assert verbs(Values) - {"copy"} == verbs(RemoteValues)
     assert {"restore", "can_restore"} <= verbs(Client)
+
+
+@pytest.mark.parametrize("given", [{"url": 1}, {"token": {"secret": "hw_x"}}, {"token": b"hw_x"}, {"tenant": 5}])
+def test_an_address_token_or_tenant_that_is_no_string_is_refused_by_name(given: dict[str, Any]) -> None:
+    with pytest.raises(RequestError, match=f"{next(iter(given))} is a string, not") as refused:
+        Client(**{"url": "http://127.0.0.1:1", "token": "hw_x", **given})
+    assert refused.value.error.code == "INVALID_ARGUMENT"
