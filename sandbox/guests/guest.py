@@ -46,7 +46,10 @@ _SMALL_TURN_NS: Final = 2_000_000
 _JOURNAL_NS_MAX: Final = 25_000_000
 _JOURNAL_TURNS_MAX: Final = 256
 _MEASURE_OVER_FAULTS: Final = 16
-"""A page that is written for the first time costs its thread a page fault: after this number of them, pages are counted again."""
+"""A page that is written for the first time costs its thread a page fault: after a turn with this number of them, pages are
+counted again."""
+_MEASURE_OVER_FAULTS_BEFORE: Final = 256
+"""Or after more turns with this number together: some are the host's, and counting takes as long as ten small turns."""
 _FIRST_TURN_READS_MAX: Final = 192
 """INVARIANT: what one session reads hides no more pages than these that another one writes."""
 _FIRST_TURN_BYTES_MAX: Final = 2 << 20
@@ -149,11 +152,14 @@ class Guest:
         self._packed = state.pages if state is not None and isinstance(state.pages, PackedPages) else None
         """A snapshot's pages, in place of `_pages` until those are saved for the first time."""
         self.own_bytes = image.first_turn_bytes if state is None else len(self._packed or ()) * PAGE_BYTES
-        """Pages the guest has written, but for a few (`_MEASURE_OVER_FAULTS`). At first those that it is known to need, or
+        """Pages the guest has written, but for a few (`_MEASURE_OVER_FAULTS_BEFORE`). At first those that it is known to need, or
         nothing, and then the first turn is measured too. Memory of a guest never shrinks: this is its peak."""
         self._recent_bytes = self.own_bytes
         """Those of them that it has written since pages were last saved."""
-        self._faults = 0
+        self._faults = self._faults_before = 0
+        """Of the last turn; of it and those before it since pages were counted."""
+        self._known_faults = 0
+        """What the next turn has before it writes anything new: a page that was saved costs a fault when it is written again."""
         self._is_new = state is None
         """Has it taken no turn yet?"""
         self._pages: dict[int, bytes] = {} if state is None or self._packed is not None else dict(state.pages)
@@ -291,10 +297,15 @@ class Guest:
             self._unsaved = self._due = True
             self._table.put_streams_back(self.vfs)
         faults, self._is_new, is_first = _count_new_faults(), False, self._is_new
-        self._faults += faults if not is_first else max(0, faults - self.image.first_turn_reads)
-        if self._faults >= _MEASURE_OVER_FAULTS or not self.own_bytes:
+        known = self.image.first_turn_reads if is_first else self._known_faults
+        if known and not is_first and faults >= _MEASURE_OVER_FAULTS:
+            self._known_faults, self._recent_bytes = 0, min(faults, known) * PAGE_BYTES
+        self._faults = max(0, faults - known)
+        self._faults_before += self._faults
+        if self._faults >= _MEASURE_OVER_FAULTS or self._faults_before >= _MEASURE_OVER_FAULTS_BEFORE or not self.own_bytes:
             self._measure()
             self._learn(faults, is_first)
+            _count_new_faults()  # those of measuring are no turn's
 
     def _learn(self, faults: int, is_first: bool) -> None:
         """What first turns of the image need, from one that was measured."""
@@ -325,7 +336,7 @@ class Guest:
     def _measure(self) -> None:
         own, recent = self._dirty.count()
         self.own_bytes, self._recent_bytes = own * PAGE_BYTES, recent * PAGE_BYTES
-        self._faults = 0
+        self._faults = self._faults_before = 0
 
     @property
     def turn_bytes(self) -> int:
@@ -391,6 +402,7 @@ class Guest:
         self._packed = None
         self._saved_bytes = self._memory.size_bytes
         self._journal.clear()
+        self._known_faults = self._recent_bytes // PAGE_BYTES
         self._journal_ns = self._recent_bytes = 0
         self._unsaved = False
 

@@ -12,6 +12,7 @@ import pytest
 import wasmtime._bindings as bindings
 
 from sandbox.engine import wasmtime
+from sandbox.engine.stacks import on_large_stack
 from sandbox.engine.wasmtime import Call, Engine, Instance, NativeError, Trap
 from tests.sandbox import wat
 
@@ -149,12 +150,16 @@ def test_exception_of_a_host_function_comes_out_of_the_call_and_the_instance_goe
 def test_trap_is_raised_and_tells_a_stack_overflow_from_others(tmp_path: Path, body: str, overflow: bool) -> None:
     text = f"""(module (memory (export "memory") 1) (func $f (export "f") {body})
       (func (export "alone") (result i32) i32.const 42))"""
-    instance = wat.start(tmp_path, text)
-    for _ in range(3):
-        with pytest.raises(Trap) as caught:
-            instance.call("f")
-        assert caught.value.overflow is overflow
-        assert instance.call("alone") == 42
+
+    def trap() -> None:
+        instance = wat.start(tmp_path, text)
+        for _ in range(3):
+            with pytest.raises(Trap) as caught:
+                instance.call("f")
+            assert caught.value.overflow is overflow
+            assert instance.call("alone") == 42
+
+    on_large_stack(trap)
 
 
 GROW = """(module (memory (export "memory") 1)
