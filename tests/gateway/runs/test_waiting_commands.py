@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from sandbox.guests.images import images
 from tests.gateway.http.asking import Reply
 from tests.gateway.http.routes.test_runners import ONE, PLACES, House, live_in
+from tests.gateway.runners.places import until
 from tests.gateway.runs.test_governed_commands import audited, hook
 
 POLICY = """
@@ -56,9 +56,14 @@ async def decide(house: House, approval_id: str, decision: str = "approve", **mo
 
 async def ended(house: House, command_id: str = "c1") -> Reply:
     """What comes of a command when it waits no more."""
-    while (said := await house.ask("GET", f"{ONE}/commands/{command_id}")).status == 202:
-        await asyncio.sleep(0)
-    return said
+    said: list[Reply] = []
+
+    async def has_ended() -> bool:
+        said.append(await house.ask("GET", f"{ONE}/commands/{command_id}"))
+        return said[-1].status != 202
+
+    await until(has_ended)
+    return said[-1]
 
 
 @pytest.mark.parametrize("provider", PLACES)

@@ -352,8 +352,10 @@ def test_first_turns_that_only_read_more_of_the_image_are_not_measured_each_time
     measured: list[Guest] = []
     measure = Guest._measure
     monkeypatch.setattr(Guest, "_measure", lambda guest: (measured.append(guest), measure(guest))[1])
-    assert new_box().run("1").metrics.memory_peak_bytes > 0
-    assert measured == []
+    for _ in range(6):
+        assert new_box().run("1").metrics.memory_peak_bytes > 0
+    assert len(measured) < 6
+    measured.clear()
     assert new_box().run("x = b'x' * (10 << 20)").metrics.memory_peak_bytes > 10 << 20
     assert len(measured) == 1
 
