@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from gateway.errors import BadRequest, NotFound, PreconditionFailed, Unsupported
 from gateway.files import tar
 from gateway.files.files import Files, Infos, Paths, Permitted, normalize, permit_all, show
-from gateway.records import NIL_UUID, FileInfo
+from gateway.records import NIL_UUID, FileInfo, InitialFile, SessionFile
 from gateway.runners.artifacts import MAX_ARTIFACT_BYTES
 from gateway.runners.beneath import NAMES
 from gateway.runners.runner_session import RunnerSession
@@ -85,6 +85,13 @@ class ThreadFiles(Files):
             return []
         entries = await (await self._use(tenant)).list_entries(workspace_path(StorePath(base or "/")), recursive=True)
         return [f"{base}/{entry.path}" for entry in entries]
+
+    async def seed(self, tenant: str, session_id: str, file: InitialFile) -> SessionFile:
+        if file.mode is not None:
+            raise Unsupported(
+                "RUNNER_UNSUPPORTED", "permissions of a thread's files are not set here", "leave out mode, and run chmod there"
+            )
+        return await super().seed(tenant, session_id, file)
 
     async def chmod(self, tenant: str, session_id: str, path: str, mode: int, permitted: Permitted = permit_all) -> FileInfo:
         raise Unsupported("RUNNER_UNSUPPORTED", "permissions of a thread's files are not changed here", "run chmod there")

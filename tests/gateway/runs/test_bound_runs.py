@@ -48,6 +48,8 @@ def test_a_bound_sessions_shell_and_files_are_those_of_its_thread(provider: str,
         assert (read.status, read.body) == (200, b"of the thread\n")
         written = await house.ask("PUT", SESSION + "/files/d/b.txt", b"of the session\n")
         assert (written.status, written.json["path"], written.json["size"]) == (200, "/d/b.txt", 15)
+        lost = await house.ask("POST", SESSION + "/seed", {"path": "d/b.txt", "content": "other", "mode": 0o600})
+        assert (lost.status, lost.json["code"]) == (501, "RUNNER_UNSUPPORTED"), "a mode that would be lost"
         assert (await house.sh("cat d/b.txt")).json["stdout"] == "of the session\n"
         listed = await house.ask("GET", SESSION + "/files?path=/")
         assert [(one["name"], one["is_directory"]) for one in listed.json["items"]] == [("a.txt", False), ("d", True)]
