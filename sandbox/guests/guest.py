@@ -159,7 +159,7 @@ class Guest:
         self._faults = self._faults_before = 0
         """Of the last turn; of it and those before it since pages were counted."""
         self._known_faults = 0
-        """What the next turn has before it writes anything new: a page that was saved costs a fault when it is written again."""
+        """What the next turns have for no new page: one that was saved costs a fault when it is written again."""
         self._is_new = state is None
         """Has it taken no turn yet?"""
         self._pages: dict[int, bytes] = {} if state is None or self._packed is not None else dict(state.pages)
@@ -297,10 +297,11 @@ class Guest:
             self._unsaved = self._due = True
             self._table.put_streams_back(self.vfs)
         faults, self._is_new, is_first = _count_new_faults(), False, self._is_new
-        known = self.image.first_turn_reads if is_first else self._known_faults
-        if known and not is_first and faults >= _MEASURE_OVER_FAULTS:
-            self._known_faults, self._recent_bytes = 0, min(faults, known) * PAGE_BYTES
-        self._faults = max(0, faults - known)
+        known = min(faults, self.image.first_turn_reads if is_first else self._known_faults)
+        if not is_first:  # INVARIANT: each saved page excuses one fault, however many turns it takes
+            self._known_faults -= known
+            self._recent_bytes += known * PAGE_BYTES
+        self._faults = faults - known
         self._faults_before += self._faults
         if self._faults >= _MEASURE_OVER_FAULTS or self._faults_before >= _MEASURE_OVER_FAULTS_BEFORE or not self.own_bytes:
             self._measure()
