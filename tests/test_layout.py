@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import io
 import re
+import subprocess
 import tokenize
 from collections import Counter
 from collections.abc import Iterator
@@ -67,6 +68,10 @@ NOT_VERBS = {
     ),
 }  # fmt: skip
 """Functions that are named by no verb, and why."""
+TOP = {
+    *PACKAGES, "wasm_modules", "tests", "benches", "docs", "examples", "requirements", ".ci", ".gitignore", "Makefile", "pyproject.toml",
+    "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "LIMITATIONS.md", "README.md", "SECURITY.md", "SPECIFICATION.md", "THREATS.md",
+}  # fmt: skip
 UNMIRRORED = ROOT / "tests" / "unmirrored.txt"
 
 
@@ -226,6 +231,14 @@ def test_no_modules_import_each_other_in_a_circle_functions_included() -> None:
     while free := {module for module, imports in left.items() if not imports & left.keys()}:
         left = {module: imports for module, imports in left.items() if module not in free}
     assert not left, f"these import each other, or what does: {sorted(left)}"
+
+
+def test_the_top_of_the_tree_holds_what_belongs_there() -> None:
+    """A file that a command left behind, and a commit took along, is seen here."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert {path.split("/")[0] for path in tracked} == TOP
 
 
 def test_the_glossary_holds() -> None:
