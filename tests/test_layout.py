@@ -69,7 +69,8 @@ NOT_VERBS = {
 }  # fmt: skip
 """Functions that are named by no verb, and why."""
 TOP = {
-    *PACKAGES, "wasm_modules", "tests", "benches", "docs", "examples", "requirements", ".ci", ".gitignore", "Makefile", "pyproject.toml",
+    *PACKAGES, "wasm_modules", "tests", "benches", "docs", "examples", "requirements", ".ci", ".gitignore", "Makefile",
+    "pyproject.toml",
     "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "LIMITATIONS.md", "README.md", "SECURITY.md", "SPECIFICATION.md", "THREATS.md",
 }  # fmt: skip
 UNMIRRORED = ROOT / "tests" / "unmirrored.txt"
