@@ -53,19 +53,6 @@ NOT_VERBS = {
     "sandbox/guests/guest.py:_Functions:__missing__": "Python's",
     "sandbox/typescript/jsx.py:Jsx:closing": "a kind of node that is visited",
     "sandbox/wasi/wasi.py:Wasi:sched_yield": "WASI's",
-    **dict.fromkeys(
-        [
-            "gateway/runners/artifacts.py:everything", "gateway/runners/bindings.py:_below",
-            "gateway/runners/bindings.py:seen_from", "gateway/runners/errors.py:shown",
-            "gateway/runners/command_life.py:taking_turn", "gateway/runs/governed_commands.py:_Turn:_after",
-            "gateway/runs/governed_commands.py:_Turn:before", "gateway/runs/governed_commands.py:bounded",
-            "gateway/runners/jail/handle.py:_Pipe:_again", "gateway/runners/pool.py:Pool:living",
-            "gateway/runners/preview_tickets.py:Exposures:looking_at", "gateway/runners/runners.py:Runners:_living",
-            "gateway/runners/providers/command_lines.py:dropped_bytes", "gateway/runners/runners.py:Runners:claiming",
-            "gateway/runners/providers/gateway.py:HatchwaySession:_inside", "gateway/runners/providers/ssh.py:Channel:drained",
-        ],
-        "to be renamed",
-    ),
 }  # fmt: skip
 """Functions that are named by no verb, and why."""
 TOP = {

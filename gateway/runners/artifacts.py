@@ -22,7 +22,7 @@ Permitted = Callable[[str], bool]
 """Whether a file below an exported folder may be read, by its path below it."""
 
 
-def everything(name: str) -> bool:
+def permit_all(name: str) -> bool:
     return True
 
 

@@ -33,7 +33,7 @@ def check_binding(binding: Binding) -> None:
     for what, root in [("workspace", binding.workspace), *(("read root", root) for root in binding.read_roots)]:
         if not root.startswith("/") or "\0" in root or ".." in root.split("/"):
             raise errors.invalid(f"runner {what} must be an absolute path")
-    if seen_from(WORKSPACE, binding.workspace) is None:
+    if make_relative(WORKSPACE, binding.workspace) is None:
         raise errors.outside(binding.workspace, WORKSPACE)
 
 
@@ -72,9 +72,9 @@ class Root:
     def open(cls, path: str, bases: Sequence[Path], *, writable: bool) -> Root:
         """A directory in one of the operator's, whatever links are on the way: the kernel sees to it in the step that opens."""
         for base in bases:
-            below = seen_from(str(base), path)
+            below = make_relative(str(base), path)
             if below is None:
-                below = seen_from(os.path.realpath(base), path)
+                below = make_relative(os.path.realpath(base), path)
             if below is not None:
                 return cls(path, open_below(base, below), writable)
         raise errors.outside(path, "of this gateway")
@@ -112,11 +112,11 @@ class Roots:
             raise errors.path_required()
         if "\0" in path:
             raise errors.invalid("path must not contain NUL")
-        below = _below(path, self.workspace)
+        below = _make_relative(path, self.workspace)
         if below is None:
             roots = [] if writing else self.read_roots
             for root in roots:
-                found = _below(path, root)
+                found = _make_relative(path, root)
                 if found is not None:
                     return root, found
             raise errors.outside(path, self.name)
@@ -142,7 +142,7 @@ class Roots:
             if goal is not self._choose(path, True)[0]:
                 raise errors.invalid("what is in a mount cannot be moved out of it, and nothing into it", "write it there")
         if verb in ("move", "delete"):
-            named = posixpath.normpath(_below(path, self.workspace) or ".")
+            named = posixpath.normpath(_make_relative(path, self.workspace) or ".")
             if any(mount.prefix.startswith(named + "/") for mount in self.mounts):
                 raise errors.read_only(path)
         request = {"verb": verb, "limit": MAX_FILE_BYTES, **options}
@@ -157,7 +157,7 @@ class Roots:
 
     def find_directory(self, path: str) -> str:
         """A working directory as a path below the workspace: in it or a mount, never in a read root."""
-        below = _below(path, self.workspace) if path else "."
+        below = _make_relative(path, self.workspace) if path else "."
         if below is None:
             raise errors.outside(path, self.name)
         if not self._do(path, False, lambda root, inside: beneath.is_directory(root.descriptor, inside)):
@@ -165,12 +165,12 @@ class Roots:
         return below
 
 
-def _below(path: str, root: Root) -> str | None:
+def _make_relative(path: str, root: Root) -> str | None:
     """`path` as seen from `root`, if it starts there. Says nothing about where it leads."""
-    return seen_from(root.prefix, path) if path.startswith("/") else path if root.writable else None
+    return make_relative(root.prefix, path) if path.startswith("/") else path if root.writable else None
 
 
-def seen_from(top: str, path: str) -> str | None:
+def make_relative(top: str, path: str) -> str | None:
     """An absolute path as seen from the directory `top`, if it starts with it."""
     if path.rstrip("/") == top.rstrip("/"):
         return "."

@@ -90,7 +90,7 @@ class Control:
 
 
 @contextlib.asynccontextmanager
-async def taking_turn(lock: asyncio.Lock, control: Control) -> AsyncIterator[bool]:
+async def take_turn(lock: asyncio.Lock, control: Control) -> AsyncIterator[bool]:
     """For places where one command runs at a time: True when it is this one's turn, False if it was asked to end before."""
     acquiring = asyncio.ensure_future(lock.acquire())
     try:

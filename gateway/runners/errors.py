@@ -29,7 +29,7 @@ busy = partial(Conflict, "RUNNER_BUSY")
 """With a message, and a hint if there is one."""
 
 
-def shown(text: str) -> str:
+def display(text: str) -> str:
     """What a caller wrote, safe to repeat."""
     return "".join(c if c.isprintable() else "�" for c in text[:_SHOWN]) + ("…" if len(text) > _SHOWN else "")
 
@@ -39,19 +39,19 @@ def path_required() -> BadRequest:
 
 
 def outside(path: str, workspace: str) -> Forbidden:
-    return Forbidden("PATH_OUTSIDE_WORKSPACE", f"path {shown(path)} is outside workspace {workspace}")
+    return Forbidden("PATH_OUTSIDE_WORKSPACE", f"path {display(path)} is outside workspace {workspace}")
 
 
 def read_only(path: str) -> Forbidden:
-    return Forbidden("PATH_READ_ONLY", f"path {shown(path)} is read-only")
+    return Forbidden("PATH_READ_ONLY", f"path {display(path)} is read-only")
 
 
 def absent(path: str) -> NotFound:
-    return NotFound("PATH_NOT_FOUND", f"path {shown(path)} does not exist")
+    return NotFound("PATH_NOT_FOUND", f"path {display(path)} does not exist")
 
 
 def not_a_file(path: str, why: str = "is not a regular file") -> BadRequest:
-    return BadRequest("PATH_NOT_A_FILE", f"path {shown(path)} {why}")
+    return BadRequest("PATH_NOT_A_FILE", f"path {display(path)} {why}")
 
 
 def too_large(what: str, limit_bytes: int) -> TooLarge:
@@ -61,34 +61,34 @@ def too_large(what: str, limit_bytes: int) -> TooLarge:
 def unknown_provider(provider_id: str, known: Iterable[str], setting: str) -> BadRequest:
     """`known` are those that are offered here; `setting` is what an operator sets to offer this one, if it exists."""
     hint = f"it is offered where the operator sets {setting}" if setting else f"use: {', '.join(known)}"
-    return BadRequest("RUNNER_UNKNOWN_PROVIDER", f"runner provider {shown(provider_id)} is not known", hint)
+    return BadRequest("RUNNER_UNKNOWN_PROVIDER", f"runner provider {display(provider_id)} is not known", hint)
 
 
 def unknown(kind: str, name: str) -> NotFound:
-    return NotFound("RUNNER_NOT_FOUND", f"runner {kind} not found: {shown(name)}")
+    return NotFound("RUNNER_NOT_FOUND", f"runner {kind} not found: {display(name)}")
 
 
 def stale(session_id: str) -> NotFound:
-    return NotFound("RUNNER_STALE", f"runner session {shown(session_id)} is no more", "a fresh one is made at the next use")
+    return NotFound("RUNNER_STALE", f"runner session {display(session_id)} is no more", "a fresh one is made at the next use")
 
 
 def removed(destination_id: str) -> NotFound:
     hint = "bind the thread to another one"
-    return NotFound("RUNNER_NOT_FOUND", f"runner destination {shown(destination_id)} was removed", hint)
+    return NotFound("RUNNER_NOT_FOUND", f"runner destination {display(destination_id)} was removed", hint)
 
 
 def in_use(command_id: str) -> Conflict:
     hint = "wait for it, cancel it, or give this one another command_id"
-    return Conflict("RUNNER_BUSY", f"command {shown(command_id)} is under way already", hint)
+    return Conflict("RUNNER_BUSY", f"command {display(command_id)} is under way already", hint)
 
 
 def left(command_id: str, on_restart: str) -> Unavailable:
     fate = "goes on without it" if on_restart == "keep" else "is begun again by the next one"
-    return unavailable(f"the gateway stops, and command {shown(command_id)} {fate}", "ask again when the gateway is back")
+    return unavailable(f"the gateway stops, and command {display(command_id)} {fate}", "ask again when the gateway is back")
 
 
 def paused(session_id: str) -> Conflict:
-    return Conflict("RUNNER_PAUSED", f"runner session {shown(session_id)} is paused", "resume it first")
+    return Conflict("RUNNER_PAUSED", f"runner session {display(session_id)} is paused", "resume it first")
 
 
 def not_exposed(port: int) -> Forbidden:
@@ -98,6 +98,6 @@ def not_exposed(port: int) -> Forbidden:
 def secret_in_config(key: str) -> BadRequest:
     return BadRequest(
         "RUNNER_SECRET_IN_CONFIG",
-        f"config key {shown(key)} looks like a secret; destinations are persisted",
+        f"config key {display(key)} looks like a secret; destinations are persisted",
         'name a secret by reference: {"id": …}',
     )

@@ -185,7 +185,7 @@ class Pool:
         """Now and then: stop sessions that were idle for long enough, and delete threads whose time is over."""
         now = self._clock_ms()
         for key, (used_ms, idle_ms) in list(self._idle.items()):
-            session = self.living(*key)
+            session = self.find_live(*key)
             if session is None:
                 del self._idle[key]
             elif session.status not in ("ready", "idle") or session.is_detached:
@@ -204,7 +204,7 @@ class Pool:
     async def leases(self, tenant: str) -> dict[str, Lease]:
         return await self._leases.list(tenant)
 
-    def living(self, tenant: str, thread_id: str) -> RunnerSession | None:
+    def find_live(self, tenant: str, thread_id: str) -> RunnerSession | None:
         session = self._sessions.get((tenant, thread_id))
         return None if session is None or session.is_closed else session
 
@@ -216,13 +216,13 @@ class Pool:
 
     async def session(self, tenant: str, thread_id: str) -> RunnerSession:
         """The thread's session: the living one, the one of its state, or a fresh one."""
-        living = self.living(tenant, thread_id)
+        living = self.find_live(tenant, thread_id)
         if living is not None:
             self._sessions.move_to_end((tenant, thread_id))
             self._touch(tenant, thread_id)
             return living
         async with self._lock(tenant, thread_id):
-            living = self.living(tenant, thread_id)
+            living = self.find_live(tenant, thread_id)
             if living is None:
                 lease = await self.lease(tenant, thread_id)
                 living = self._sessions[tenant, thread_id] = await self._admit(tenant, thread_id, lease)
@@ -280,7 +280,7 @@ class Pool:
 
     async def remember(self, tenant: str, thread_id: str) -> SessionState:
         """Persist what is known of the living session now."""
-        lease, session = await self.lease(tenant, thread_id), self.living(tenant, thread_id)
+        lease, session = await self.lease(tenant, thread_id), self.find_live(tenant, thread_id)
         if session is None:
             raise stale(thread_id)
         await self._leases.put(tenant, thread_id, msgspec.structs.replace(lease, state=session.state, is_made=True))

@@ -68,7 +68,7 @@ class Exposures:
         found = self._by_port.get(port)
         return None if found is None else found[1]
 
-    def looking_at(self, port: int) -> Callable[[], Awaitable[None]]:
+    def watch_exposure(self, port: int) -> Callable[[], Awaitable[None]]:
         """What says, whenever it is asked, that it is not this exposure of the port any more."""
         exposure_id = self.id_of(port)
 

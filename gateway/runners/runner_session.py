@@ -20,7 +20,7 @@ import msgspec
 from gateway.egress.http1_exchange import Reader, Writer
 from gateway.errors import Forbidden, GatewayError
 from gateway.runners import wire
-from gateway.runners.artifacts import Permitted, everything, keep, unpack_tree
+from gateway.runners.artifacts import Permitted, keep, permit_all, unpack_tree
 from gateway.runners.bindings import Roots
 from gateway.runners.command_life import check_path
 from gateway.runners.errors import paused, stale, unavailable, unknown, unsupported
@@ -189,7 +189,7 @@ class RunnerSession(WorkspaceFiles):
         """A connection to an exposed port of this session."""
         raise unsupported("runner port preview is not supported by this provider")
 
-    async def export_artifact(self, request: wire.ArtifactRequest, permitted: Permitted = everything) -> wire.Artifact:
+    async def export_artifact(self, request: wire.ArtifactRequest, permitted: Permitted = permit_all) -> wire.Artifact:
         """A file; or a folder, without what is not `permitted` in it."""
         self._check_open()
         check_path(request.path)

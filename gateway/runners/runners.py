@@ -16,7 +16,7 @@ import msgspec
 from gateway.errors import NotFound
 from gateway.runners import wire
 from gateway.runners.command_life import Oversight, Tracked
-from gateway.runners.errors import busy, in_use, invalid, shown, stale, unsupported
+from gateway.runners.errors import busy, display, in_use, invalid, stale, unsupported
 from gateway.runners.pool import Lease, Pool
 from gateway.runners.runner_session import RunnerSession
 
@@ -101,7 +101,7 @@ class Runners:
         return self._describe(tenant, thread_id, await self.pool.keep_alive(tenant, thread_id, ttl_ms))
 
     def _describe(self, tenant: str, thread_id: str, lease: Lease) -> SessionInfo:
-        living = self.pool.living(tenant, thread_id)
+        living = self.pool.find_live(tenant, thread_id)
         destination = lease.binding.destination
         return SessionInfo(
             thread_id=thread_id,
@@ -152,15 +152,15 @@ class Runners:
         await (await self.use(tenant, thread_id)).withdraw_port(port)
 
     async def pause(self, tenant: str, thread_id: str) -> SessionInfo:
-        await (await self._living(tenant, thread_id)).pause()
+        await (await self._reach_live(tenant, thread_id)).pause()
         return await self.session(tenant, thread_id)
 
     async def resume(self, tenant: str, thread_id: str) -> SessionInfo:
-        await (await self._living(tenant, thread_id)).resume()
+        await (await self._reach_live(tenant, thread_id)).resume()
         return await self.session(tenant, thread_id)
 
     async def detach(self, tenant: str, thread_id: str) -> SessionInfo:
-        await (await self._living(tenant, thread_id)).detach()
+        await (await self._reach_live(tenant, thread_id)).detach()
         await self.pool.remember(tenant, thread_id)
         return await self.session(tenant, thread_id)
 
@@ -172,7 +172,7 @@ class Runners:
     # What a session can do
 
     @contextlib.contextmanager
-    def claiming(self, tenant: str, thread_id: str, command_id: str) -> Iterator[None]:
+    def claim_command(self, tenant: str, thread_id: str, command_id: str) -> Iterator[None]:
         """The command's id is taken, from when a caller asks for the command until it has ended or was refused."""
         key = (tenant, thread_id, command_id)
         if key in self._claimed:
@@ -190,19 +190,19 @@ class Runners:
         return await (await self.use(tenant, thread_id)).run(command)
 
     async def wait(self, tenant: str, thread_id: str, command_id: str) -> wire.CommandResult:
-        return await (await self._living(tenant, thread_id)).wait(command_id)
+        return await (await self._reach_live(tenant, thread_id)).wait(command_id)
 
     async def find_command(self, tenant: str, thread_id: str, command_id: str) -> Tracked:
-        return (await self._living(tenant, thread_id)).find(command_id)
+        return (await self._reach_live(tenant, thread_id)).find(command_id)
 
     async def list_commands(self, tenant: str, thread_id: str) -> Sequence[wire.CommandInfo]:
         await self.pool.lease(tenant, thread_id)
-        living = self.pool.living(tenant, thread_id)
+        living = self.pool.find_live(tenant, thread_id)
         return living.list_commands() if living is not None else []
 
     async def cancel(self, tenant: str, thread_id: str, command_id: str) -> bool:
         await self.pool.lease(tenant, thread_id)
-        living = self.pool.living(tenant, thread_id)
+        living = self.pool.find_live(tenant, thread_id)
         return await living.cancel(command_id) if living is not None else False
 
     async def restore(self, tenant: str, thread_id: str, snapshot_id: str) -> SessionInfo:
@@ -214,7 +214,7 @@ class Runners:
         """Another thread at the same destination, whose session begins with a copy of this one's files."""
         binding = (await self.pool.lease(tenant, thread_id)).binding
         if new_thread_id in await self.pool.leases(tenant):
-            raise busy(f"thread {shown(new_thread_id)} exists already")
+            raise busy(f"thread {display(new_thread_id)} exists already")
         source = await self.use(tenant, thread_id)
         await self.pool.bind(tenant, new_thread_id, binding)
         try:
@@ -243,9 +243,9 @@ class Runners:
         except NotFound:
             return None
 
-    async def _living(self, tenant: str, thread_id: str) -> RunnerSession:
+    async def _reach_live(self, tenant: str, thread_id: str) -> RunnerSession:
         await self.pool.lease(tenant, thread_id)
-        living = self.pool.living(tenant, thread_id)
+        living = self.pool.find_live(tenant, thread_id)
         if living is None:
             raise stale(thread_id)
         return living

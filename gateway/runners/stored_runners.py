@@ -162,7 +162,7 @@ class StoredRunners(Runners):
 
     async def use(self, tenant: str, thread_id: str) -> RunnerSession:
         """What lives goes on; nothing is started at a destination that was removed since the thread was bound to it."""
-        if self.pool.living(tenant, thread_id) is None:
+        if self.pool.find_live(tenant, thread_id) is None:
             destination = (await self.pool.lease(tenant, thread_id)).binding.destination
             if destination != BUILT_IN and await self._store.entry(tenant, DESTINATION, destination.id) is None:
                 raise removed(destination.id)

@@ -17,7 +17,7 @@ import msgspec
 from gateway.errors import GatewayError, NotFound
 from gateway.pools import iterate_fairly
 from gateway.runners import wire
-from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Permitted, everything, pack_tree
+from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Permitted, pack_tree, permit_all
 from gateway.runners.command_life import CommandLife, check_path
 from gateway.runners.errors import busy, too_large, unavailable
 
@@ -93,7 +93,7 @@ class WorkspaceFiles(CommandLife):
                 raise
             return {}
 
-    async def archive(self, path: str, permitted: Permitted = everything) -> bytes:
+    async def archive(self, path: str, permitted: Permitted = permit_all) -> bytes:
         """A folder as tar, with modes and links; what is not `permitted` in it is not in the archive.
 
         THREAT[TM-RUN-OUTPUT]: sizes are summed before contents are read, for files with holes cost their owner nothing."""

@@ -20,7 +20,7 @@ from gateway.events import STREAMS
 from gateway.runners import wire
 from gateway.runners.command_life import Oversight, Tracked
 from gateway.runners.runners import Runners
-from gateway.runs.governed_commands import bounded
+from gateway.runs.governed_commands import bound_limits
 from gateway.runs.results import make_failure
 from gateway.runs.turn import RunBody
 from policy import Decision
@@ -75,7 +75,7 @@ def make_command(run_id: str, request: RunRequest, body: RunBody, decision: Deci
         command_id=run_id, program="sh", args=["-c", body.code], env=[*inputs.items(), *body.env.items()], stdin=stdin,
         timeout_ms=limits.wall_ms, max_output_bytes=limits.max_stdout_bytes, **own,
     )  # fmt: skip
-    return bounded(command, decision)
+    return bound_limits(command, decision)
 
 
 def read_result(done: wire.CommandResult, command: wire.Command) -> RunResult:

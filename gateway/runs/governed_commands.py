@@ -39,9 +39,9 @@ from gateway.ids import uuid7
 from gateway.policies.gate import Gate, is_permitted, refusal
 from gateway.policies.in_force import Policies
 from gateway.records import Principal, Session
-from gateway.runners.bindings import seen_from
+from gateway.runners.bindings import make_relative
 from gateway.runners.command_life import After, Oversight, Tracked, check_path
-from gateway.runners.errors import in_use, invalid, outside, shown, stale
+from gateway.runners.errors import display, in_use, invalid, outside, stale
 from gateway.runners.runner_session import RunnerSession
 from gateway.runners.stored_runners import LastingCommand, StoredRunners
 from gateway.runners.wire import DEFAULT_TIMEOUT_MS, MAX_OUTPUT_BYTES, Command, CommandResult, SnapshotRef
@@ -106,8 +106,8 @@ class Governor:
         check_path(path)
         top = binding.workspace.rstrip("/")
         full = posixpath.normpath(posixpath.join(top or "/", path))
-        below = seen_from(top, full)
-        if below is None and (event != "fs.read" or all(seen_from(root, full) is None for root in binding.read_roots)):
+        below = make_relative(top, full)
+        if below is None and (event != "fs.read" or all(make_relative(root, full) is None for root in binding.read_roots)):
             raise outside(path, thread_id)
         seen = full if below is None else posixpath.normpath(f"/workspace/{below}")  # a read root: the policy must name it
         gate, _ = await self.gate(principal, thread_id)
@@ -118,13 +118,13 @@ class Governor:
         """The whole way of a command. Its id is claimed on this way, also while hooks see it or its session is made, or while it
         waits for an approval."""
         tenant, waiting = principal.tenant, self._service.waiting
-        with self._service.runners.claiming(tenant, thread_id, command.command_id):
+        with self._service.runners.claim_command(tenant, thread_id, command.command_id):
             before = await waiting.find(tenant, thread_id, command.command_id)
             if before is not None and before.refused is None:
                 raise in_use(command.command_id)
             turn = await self._turn(principal, thread_id)
             decision, original = turn.decide(command), command
-            command, decision = await turn.before(command, decision)
+            command, decision = await turn.prepare(command, decision)
             asked = WaitingCommand(
                 thread_id=thread_id, wait_id=uuid7(), asked=original, command=command, asker=principal,
                 since_ms=self._service.clock.now_ms(),
@@ -139,7 +139,7 @@ class Governor:
 
     async def go_on(self, tenant: str, asked: WaitingCommand) -> None:
         """Begin a command that has waited: decided again, under the policy that is in force now. Its hooks have seen it."""
-        with self._service.runners.claiming(tenant, asked.thread_id, asked.command.command_id):
+        with self._service.runners.claim_command(tenant, asked.thread_id, asked.command.command_id):
             binding = (await self._service.runners.pool.lease(tenant, asked.thread_id)).binding
             if digest_place(binding) != asked.place:
                 raise Forbidden("PERMISSION_DENIED", "the thread was bound to another place while the command waited")
@@ -160,7 +160,7 @@ class Governor:
 
     async def _begin(self, turn: _Turn, asked: WaitingCommand, decision: Decision) -> Tracked:
         """Raises `Asking` if an approver must still decide."""
-        command, thread = bounded(asked.command, decision), turn.thread
+        command, thread = bound_limits(asked.command, decision), turn.thread
         counted = turn.gate.count("run", decision)
         try:
             await turn.begin(command, decision, asked)
@@ -262,7 +262,7 @@ def language_of(command: Command) -> str:
     return NAME_OF[LANGUAGE_OF_COMMAND.get(name, Language.SHELL)]
 
 
-def bounded(command: Command, decision: Decision) -> Command:
+def bound_limits(command: Command, decision: Decision) -> Command:
     """The command, with the policy's limits as the ceiling of its own."""
     most = dict(decision.limits)
     lower: dict[str, int] = {}
@@ -307,7 +307,7 @@ class _Turn:
             self.gate.audit(record)
         self._audit.clear()
 
-    async def before(self, command: Command, decision: Decision) -> tuple[Command, Decision]:
+    async def prepare(self, command: Command, decision: Decision) -> tuple[Command, Decision]:
         """The command as the hooks left it, and the decision about that one. Raises if one blocks."""
         inputs = {"cwd": command.cwd, "env": dict(command.env), "stdin": command.stdin}
         data = {"language": language_of(command), "code": shlex.join([command.program, *command.args]), "inputs": inputs}
@@ -369,7 +369,7 @@ class _Turn:
         hooks, self._audit = self._audit, []
         argv = "\0".join([command.program, *command.args])
         digest = hashlib.sha256(argv.encode("utf-8", "surrogatepass")).hexdigest()
-        told = {"command": command.command_id, "program": shown(command.program), "digest": digest}
+        told = {"command": command.command_id, "program": display(command.program), "digest": digest}
         self.note("command", self.thread.id, status=status, **told, decision=self._describe(decision))
         changes: list[Change] = [*hooks, *self._audit]
         self._audit = []
@@ -395,7 +395,7 @@ class _Turn:
         async def finish(result: CommandResult) -> CommandResult:
             self._is_ended = True
             try:
-                return await self._after(result, command, decision)
+                return await self._conclude(result, command, decision)
             finally:
                 told = {"command": command.command_id, "exit_code": result.exit_code, "dropped_bytes": result.dropped_bytes}
                 self.note("command", self.thread.id, status=result.status, **told)
@@ -415,7 +415,7 @@ class _Turn:
             self.note("command", self.thread.id, status="failed", command=command.command_id, code=refused.code)
             self._flush()
 
-    async def _after(self, result: CommandResult, command: Command, decision: Decision) -> CommandResult:
+    async def _conclude(self, result: CommandResult, command: Command, decision: Decision) -> CommandResult:
         if not await self._service.hooks.has(HookEvent.AFTER_RUN, self.thread.tenant, decision.hooks, "run"):
             return result
         data = {

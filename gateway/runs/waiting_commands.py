@@ -24,7 +24,7 @@ import msgspec
 from gateway.errors import Conflict, Forbidden, GatewayError, StoreFailed, TooMany, Unavailable
 from gateway.records import Approval, Principal, Record, RegistryEntry, Session
 from gateway.runners import wire
-from gateway.runners.errors import shown
+from gateway.runners.errors import display
 from gateway.runs.approvals import Approvals, Asked
 from gateway.stores.changes import AppendAudit, Change, DeleteEntry, PutEntry
 from gateway.stores.pages import walk
@@ -87,7 +87,11 @@ def digest_place(binding: wire.Binding) -> str:
 def describe_asked(thread: Session, command: wire.Command, place: str, wait_id: str, asker: Principal) -> Asked:
     """What an approver sees: names of variables, not their values. What it is bound to is everything but the command's id."""
     exact = msgspec.json.encode([msgspec.structs.replace(command, command_id=""), thread.id, place], order="sorted")
-    seen: dict[str, Any] = {"thread": thread.id, "program": shown(command.program), "args": [shown(one) for one in command.args]}
+    seen: dict[str, Any] = {
+        "thread": thread.id,
+        "program": display(command.program),
+        "args": [display(one) for one in command.args],
+    }
     more = {"cwd": command.cwd, "env": [name for name, _ in command.env], "stdin_bytes": len(command.stdin.encode())}
     asked = msgspec.structs.replace(thread, id=f"thread:{thread.id}")
     return Asked(
@@ -130,7 +134,7 @@ class WaitingCommands:
 
     async def put(self, tenant: str, waiting: WaitingCommand) -> None:
         told: dict[str, Any] = {"command": waiting.command.command_id, "status": waiting.status}
-        told["program"] = shown(waiting.command.program)
+        told["program"] = display(waiting.command.program)
         told |= {"approvals": [*waiting.approvals]} if waiting.refused is None else {"code": waiting.refused.code}
         sealed = seal(msgspec.json.encode(waiting), self._keys, tenant=tenant, purpose=WAITING)
         now, body = self._clock_ms(), {"sealed": base64.b64encode(sealed).decode()}
@@ -147,7 +151,7 @@ class WaitingCommands:
         found = await self.find(tenant, thread_id, command_id)
         if found is not None and not found.answer().exit_code:
             hint = f"it begins when {', '.join(found.approvals)} is approved"
-            raise Conflict("RUNNER_WAITING", f"command {shown(command_id)} waits for an approval", hint)
+            raise Conflict("RUNNER_WAITING", f"command {display(command_id)} waits for an approval", hint)
 
     async def cancel(self, principal: Principal, thread_id: str, command_id: str) -> bool:
         """Whether it waited. Its approvals are cancelled with it."""

@@ -75,7 +75,7 @@ class Preview:
             query = b"?" + scope["query_string"] if scope.get("query_string") else b""
             show = partial(show_port, Target(visit.session, visit.port, b"/" + path + query), _answer_problem)
             with self._admission.hold_stream(visit.tenant), visit.watching as watch:
-                watch.add(visit.session.ports.looking_at(visit.port))
+                watch.add(visit.session.ports.watch_exposure(visit.port))
                 await supervise(show, _strip(scope), receive, send, watch, self._heartbeat_s)
         except GatewayError as error:
             if scope["type"] == "websocket":

@@ -334,9 +334,9 @@ class _Pipe:
             self._output.write(self._stream, data)
         if self._output is None or self._output.is_full:
             self._jail._loop.remove_reader(self._descriptor)
-            self._timer = self._jail._loop.call_later(_SLOW_SECONDS, self._again)
+            self._timer = self._jail._loop.call_later(_SLOW_SECONDS, self._resume)
 
-    def _again(self) -> None:
+    def _resume(self) -> None:
         self._jail._loop.add_reader(self._descriptor, self._read)
 
     def write(self, data: memoryview) -> int:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from gateway.runners import beneath
 from gateway.runners.bindings import refusal
-from gateway.runners.errors import invalid, shown, too_large, unsupported
+from gateway.runners.errors import display, invalid, too_large, unsupported
 from gateway.runners.mounts.object_stores import BUCKETS, parse_uri
 from gateway.runners.secret_refs import check_config
 from gateway.runners.wire import MAX_FILE_BYTES, Destination, Manifest, Mount, RunnerCapabilities
@@ -39,7 +39,7 @@ def check_manifest(destination: Destination, capabilities: RunnerCapabilities) -
     for mount in manifest.mounts:
         kind = mount.intent.kind
         if kind not in KINDS or not getattr(capabilities.mounts, kind):
-            raise unsupported(f"mount kind {shown(kind)} is not supported by provider {destination.provider_id}")
+            raise unsupported(f"mount kind {display(kind)} is not supported by provider {destination.provider_id}")
         check_config({"uri": mount.intent.uri})
         if kind in BUCKETS:
             parse_uri(mount.intent.uri, kind)
@@ -51,7 +51,7 @@ def check_manifest(destination: Destination, capabilities: RunnerCapabilities) -
     for target in targets:
         others = [other for other in targets if other is not target]
         if targets.count(target) > 1 or any(other == target or other.startswith(target + "/") for other in others):
-            raise invalid(f"two parts of the manifest claim {shown(target)}")
+            raise invalid(f"two parts of the manifest claim {display(target)}")
     names = [mount.name for mount in manifest.mounts]
     if len(set(names)) != len(names) or not all(_is_name(name) for name in names):
         raise invalid("mounts need distinct names of letters, digits, '-' and '_'")
@@ -64,7 +64,7 @@ def normalize_target(path: str, workspace: str = "/workspace") -> str:
         path = path[len(workspace) + 1 :]
     below = posixpath.normpath(path)
     if not path or path.startswith("/") or "\0" in path or ".." in path.split("/") or below == ".":
-        raise invalid(f"the target {shown(path)} is not a path below the workspace")
+        raise invalid(f"the target {display(path)} is not a path below the workspace")
     return below
 
 

@@ -20,7 +20,7 @@ from typing import Protocol
 import msgspec
 
 from gateway.errors import GatewayError
-from gateway.runners.errors import shown, too_large
+from gateway.runners.errors import display, too_large
 from gateway.runners.mounts.object_stores import MAX_OBJECTS, ObjectStore
 
 MAX_MOUNT_BYTES = 64 << 20
@@ -94,7 +94,7 @@ class StoreMount:
                 return [f"mount {self.name}: its folder is gone; nothing was written back or deleted in the store"]
             if len(here) > MAX_OBJECTS:
                 return [f"mount {self.name} holds more than {MAX_OBJECTS} files; nothing was written back"]
-            warnings = [f"mount {self.name}: {shown(key)} cannot be read; the store keeps what it has" for key in _unread(here)]
+            warnings = [f"mount {self.name}: {display(key)} cannot be read; the store keeps what it has" for key in _unread(here)]
             try:
                 await self._write_back(here)
             except GatewayError as failed:

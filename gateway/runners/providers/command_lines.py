@@ -31,7 +31,7 @@ _DROPPED = re.compile(r"(\d+) more were dropped")
 ReadFile = Callable[[str], bytes]
 
 
-def dropped_bytes(diagnostics: Any) -> int:
+def count_dropped_bytes(diagnostics: Any) -> int:
     """How much output a sandbox says it has dropped. Another gateway's word may be anything."""
     listed = diagnostics if isinstance(diagnostics, list) else []
     told = [str(note.get("message")) for note in listed if isinstance(note, dict) and note.get("code") == "STDOUT_EXCEEDED"]

@@ -26,7 +26,7 @@ from typing import Any, Unpack
 
 from gateway.errors import Conflict, NotFound
 from gateway.runners import beneath, wire
-from gateway.runners.bindings import WORKSPACE, Root, Roots, open_below, refusal, seen_from
+from gateway.runners.bindings import WORKSPACE, Root, Roots, make_relative, open_below, refusal
 from gateway.runners.command_life import MAX_COMMANDS, TERM, Control
 from gateway.runners.command_output import STDOUT, Output
 from gateway.runners.errors import invalid, stale, unavailable, unsupported
@@ -99,7 +99,7 @@ class Docker(Provider["DockerSession"]):
             os.chown(folder, owner.st_uid, owner.st_gid)
         elif not folder.is_dir():
             raise stale(session_id)
-        below = seen_from(WORKSPACE, binding.workspace) or "."
+        below = make_relative(WORKSPACE, binding.workspace) or "."
         roots = Roots(Root(binding.workspace, open_below(folder, below, make=True), True), session_id)
         for path, mount in place_mounts(check_manifest(destination, self.capabilities)):
             shared = volume_folder(self.volumes or volumes_folder(), destination.id, mount.intent.uri or mount.name)

@@ -24,11 +24,11 @@ from gateway.egress.peer_gateway import ANSWER_BYTES_MAX, REQUEST_BYTES_MAX, Cli
 from gateway.errors import Forbidden, GatewayError
 from gateway.runners import errors, wire
 from gateway.runners.artifacts import MAX_ARTIFACT_BYTES
-from gateway.runners.bindings import seen_from
-from gateway.runners.command_life import Control, taking_turn
+from gateway.runners.bindings import make_relative
+from gateway.runners.command_life import Control, take_turn
 from gateway.runners.command_output import STDERR, STDOUT, Output
 from gateway.runners.interface import Provider, Supplies
-from gateway.runners.providers.command_lines import dropped_bytes
+from gateway.runners.providers.command_lines import count_dropped_bytes
 from gateway.runners.runner_session import RunnerSession
 from gateway.runners.secret_refs import NoSecrets, reference
 
@@ -119,13 +119,13 @@ class HatchwaySession(RunnerSession):
         self._client, self._top = client, top
         self._turn = asyncio.Lock()
 
-    def _inside(self, path: str) -> str:
+    def _make_absolute(self, path: str) -> str:
         """A caller's path, absolute. The other gateway resolves links, and never leaves its own session."""
         if not path:
             raise errors.path_required()
         full = path if path.startswith("/") else f"{self._top}/{path}"
         full = "/".join(part for part in full.split("/") if part != ".")
-        if seen_from(self._top, full) is None or ".." in full.split("/"):
+        if make_relative(self._top, full) is None or ".." in full.split("/"):
             raise errors.outside(path, self.id)
         return full
 
@@ -143,14 +143,14 @@ class HatchwaySession(RunnerSession):
         return reply
 
     async def _execute(self, command: wire.Command, output: Output, control: Control) -> int | None:
-        line = _write_line(command, self._inside(command.cwd or "."))
-        async with taking_turn(self._turn, control) as ours:
+        line = _write_line(command, self._make_absolute(command.cwd or "."))
+        async with take_turn(self._turn, control) as ours:
             if not ours:
                 return None
             done = await self._run(line, command, control, output)
         output.settle(STDOUT, str(done.get("stdout", "")).encode())
         output.settle(STDERR, str(done.get("stderr", "")).encode())
-        output.dropped_bytes += dropped_bytes(done.get("diagnostics"))
+        output.dropped_bytes += count_dropped_bytes(done.get("diagnostics"))
         if done["status"] == "timeout":
             control.ask("timeout")
         code = done.get("exit_code")
@@ -202,7 +202,7 @@ class HatchwaySession(RunnerSession):
                 return dict(seen)
 
     async def _perform(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
-        full = self._inside(path)
+        full = self._make_absolute(path)
         if verb == "read":
             return (await self._ask("GET", f"/files{quote(full)}", path)).body
         if verb == "list":
@@ -219,7 +219,7 @@ class HatchwaySession(RunnerSession):
             query = "?recursive=true" if options["recursive"] else ""
             await self._call("DELETE", f"/files{quote(full)}{query}", path)
         else:
-            target = self._inside(options["target"]) if verb == "move" else contents.decode("utf-8", "replace")
+            target = self._make_absolute(options["target"]) if verb == "move" else contents.decode("utf-8", "replace")
             await self._change_name(verb, full, target, path)
         return b""
 

@@ -30,7 +30,7 @@ import asyncssh
 from gateway.egress.http1_exchange import Reader, Writer
 from gateway.errors import NotFound
 from gateway.runners import beneath, errors, wire
-from gateway.runners.bindings import WORKSPACE, refusal, seen_from
+from gateway.runners.bindings import WORKSPACE, make_relative, refusal
 from gateway.runners.command_life import TERM, Control
 from gateway.runners.command_output import STDERR, STDOUT, Output
 from gateway.runners.interface import Provider, Supplies
@@ -127,7 +127,7 @@ class Channel(asyncssh.SSHClientSession[bytes]):
             with contextlib.suppress(OSError, asyncssh.Error):
                 self._channel.send_signal(name)
 
-    async def drained(self, seconds: float) -> bool:
+    async def wait_drained(self, seconds: float) -> bool:
         """Is all that was written here? If not, something at the far end still holds the stream open."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._finished.wait(), seconds)
@@ -243,7 +243,7 @@ class SshSession(RunnerSession):
             if is_new:
                 raise errors.unavailable("config.root is not a directory at the ssh host") from None
             raise errors.stale(self.id) from None
-        await self._far("mkdir", self._folder, seen_from(WORKSPACE, self._top) or ".", ".")
+        await self._far("mkdir", self._folder, make_relative(WORKSPACE, self._top) or ".", ".")
         if not is_new:
             await self._sweep(self.id)  # what an earlier life of the gateway left running has no caller any more
 
@@ -314,11 +314,11 @@ class SshSession(RunnerSession):
             raise errors.path_required()
         if "\0" in path or len(path) > 4096:
             raise errors.invalid("path must be text without NUL of at most 4096 characters")
-        below = seen_from(self._top, path) if path.startswith("/") else path
+        below = make_relative(self._top, path) if path.startswith("/") else path
         if below is not None:
-            return posixpath.normpath(posixpath.join(self._folder, seen_from(WORKSPACE, self._top) or ".")), below
+            return posixpath.normpath(posixpath.join(self._folder, make_relative(WORKSPACE, self._top) or ".")), below
         for root in [] if writing else self._read_roots:
-            below = seen_from(root, path)
+            below = make_relative(root, path)
             if below is not None:
                 return root, below
         raise errors.outside(path, self.id)
@@ -347,7 +347,7 @@ class SshSession(RunnerSession):
                 await asyncio.wait([channel.ended], timeout=self.grace_ms / 1000)
                 if channel.ended.done():
                     break
-        if await channel.drained(_DRAIN_SECONDS):
+        if await channel.wait_drained(_DRAIN_SECONDS):
             self._channels.discard(channel)
         channel.output = None
         exit_code = channel.ended.result() if channel.ended.done() else None

@@ -40,7 +40,7 @@ from gateway.egress.http1_exchange import Reader, Writer
 from gateway.egress.proxy import CONNECTIONS_MAX
 from gateway.errors import GatewayError
 from gateway.runners import beneath, wire
-from gateway.runners.bindings import WORKSPACE, Root, Roots, open_below, refusal, seen_from
+from gateway.runners.bindings import WORKSPACE, Root, Roots, make_relative, open_below, refusal
 from gateway.runners.command_life import TERM, Control, Tracked
 from gateway.runners.command_output import Output
 from gateway.runners.errors import invalid, not_exposed, outside, stale, unavailable, unsupported
@@ -126,7 +126,7 @@ class UnixLocal(Provider["UnixLocalSession"]):
         root = config.get("root", str(self.base))
         if not isinstance(root, str) or not root.startswith("/"):
             raise invalid("config.root must be an absolute path")
-        if all(seen_from(base, posixpath.normpath(root)) is None for base in (str(self.base), os.path.realpath(self.base))):
+        if all(make_relative(base, posixpath.normpath(root)) is None for base in (str(self.base), os.path.realpath(self.base))):
             raise outside(root, "of this gateway")
         if not isinstance(config.get("network", False), bool):
             raise invalid("config.network must be true or false")
@@ -164,7 +164,7 @@ class UnixLocal(Provider["UnixLocalSession"]):
         if is_fresh:
             shutil.rmtree(folder / "readonly")
             (folder / "readonly").mkdir(mode=0o700)
-        below = seen_from(WORKSPACE, binding.workspace) or "."
+        below = make_relative(WORKSPACE, binding.workspace) or "."
         workspace = Root(binding.workspace, open_below(folder / "workspace", below, make=True), True)
         return Roots(workspace, session_id, [Root.open(path, self.read_bases, writable=False) for path in binding.read_roots])
 

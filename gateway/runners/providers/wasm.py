@@ -24,15 +24,15 @@ import msgspec
 from gateway.errors import GatewayError
 from gateway.pools import tenant_data
 from gateway.runners import wire
-from gateway.runners.bindings import seen_from
-from gateway.runners.command_life import Control, taking_turn
+from gateway.runners.bindings import make_relative
+from gateway.runners.command_life import Control, take_turn
 from gateway.runners.command_output import STDERR, Output
 from gateway.runners.errors import invalid, read_only, unavailable
 from gateway.runners.interface import Provider, Supplies
 from gateway.runners.mounts.manifests import Seed, volume_folder
 from gateway.runners.mounts.object_stores import BUCKETS, FolderStore, ObjectStore, S3Store
 from gateway.runners.mounts.store_mounts import StoreMount
-from gateway.runners.providers.command_lines import NO_RESULT, dropped_bytes, parse, preparation
+from gateway.runners.providers.command_lines import NO_RESULT, count_dropped_bytes, parse, preparation
 from gateway.runners.providers.wasm_workspace import READING, WORKSPACE, Workspace, compare_files, read_files
 from gateway.runners.runner_session import RunnerSession
 from sandbox.encoding.sealing import Keys
@@ -168,7 +168,7 @@ class WasmSession(RunnerSession):
         asked = asyncio.ensure_future(control.event.wait())
         asked.add_done_callback(lambda _: cancel.ask())
         try:
-            async with taking_turn(self._turn, control) as ours:
+            async with take_turn(self._turn, control) as ours:
                 if not ours:
                     return None
                 for mount in self._mounts:
@@ -184,7 +184,7 @@ class WasmSession(RunnerSession):
                     self._files = files
         finally:
             asked.cancel()
-        output.dropped_bytes += dropped_bytes(msgspec.to_builtins(done.diagnostics))
+        output.dropped_bytes += count_dropped_bytes(msgspec.to_builtins(done.diagnostics))
         return _exit_code(done, output, control)
 
     def _run(
@@ -246,8 +246,8 @@ class WasmSession(RunnerSession):
         async with self._turn:
             place = self._workspace()
             for name in filter(None, (path, options.get("target"))):
-                below = seen_from(place.top, posixpath.normpath(posixpath.join(place.top, name)))
-                if any(mount.read_only and seen_from(f"/{mount.path}", f"/{below}") is not None for mount in self._mounts):
+                below = make_relative(place.top, posixpath.normpath(posixpath.join(place.top, name)))
+                if any(mount.read_only and make_relative(f"/{mount.path}", f"/{below}") is not None for mount in self._mounts):
                     raise read_only(name)
             await tenant_data.run(self.provider.tenant, work)
             self._files = place.vfs.checkpoint()

@@ -57,7 +57,7 @@ def test_a_deleted_tenants_sessions_end_and_a_new_one_of_that_name_finds_nothing
         endless = asyncio.create_task(house.sh("echo $$ > pid; while :; do :; done", "long"))
         while "long" not in (await house.ask("GET", ONE)).json["commands"]:
             await asyncio.sleep(0.01)
-        session = house.service.runners.pool.living("acme", "t1")
+        session = house.service.runners.pool.find_live("acme", "t1")
         process = await _process(house) if provider == "unix-local" else None
         await house.service.tenancy.delete(ADMIN, "acme")
         assert session.is_closed
@@ -76,7 +76,7 @@ def test_a_deleted_tenants_sessions_end_and_a_new_one_of_that_name_finds_nothing
 
 async def _process(house: House) -> int:
     """The jail's supervisor."""
-    session: Any = house.service.runners.pool.living("acme", "t1")
+    session: Any = house.service.runners.pool.find_live("acme", "t1")
     found: int = session._jail._child.pid
     assert _is_alive(found)
     return found

@@ -262,7 +262,9 @@ def test_tm_run_unseen_a_command_that_its_place_refuses_is_written_down_as_faile
         assert (await house.sh("true", cwd="../..")).code == "PATH_OUTSIDE_WORKSPACE"
         begun, ended = await audited(house, "command")
         assert (begun["status"], ended["status"], ended["code"]) == ("begun", "failed", "PATH_OUTSIDE_WORKSPACE")
-        with house.service.runners.claiming("acme", "t1", "c1"):  # as while another's hooks are asked, or its session is made
+        with house.service.runners.claim_command(
+            "acme", "t1", "c1"
+        ):  # as while another's hooks are asked, or its session is made
             assert (await house.sh("true")).code == "RUNNER_BUSY"
         assert len(await audited(house, "command")) == 2, "nothing was begun"
         assert (await house.sh("true")).status == 200

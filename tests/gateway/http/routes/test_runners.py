@@ -96,7 +96,7 @@ class House:
     @property
     def folder(self) -> Path:
         """The workspace of t1 in `unix-local`."""
-        return self.local / "acme" / self.service.runners.pool.living("acme", "t1").id / "workspace"
+        return self.local / "acme" / self.service.runners.pool.find_live("acme", "t1").id / "workspace"
 
     async def bind(self, provider: str, **fields: Any) -> None:
         """The thread t1 on a provider."""
@@ -300,7 +300,7 @@ async def a_server(house: House) -> AsyncIterator[int]:
     await house.ask("PUT", ONE + "/files?path=s.py", SERVER.encode(), content_type="application/octet-stream")
     body = {"command_id": "server", "program": "python3", "args": ["s.py"]}
     serving = asyncio.create_task(house.ask("POST", ONE + "/commands", body))
-    while (session := house.service.runners.pool.living("acme", "t1")) is None:
+    while (session := house.service.runners.pool.find_live("acme", "t1")) is None:
         await asyncio.sleep(0.01)
     port = await port_of(session)
     await session.expose_port(Port(port=port))
@@ -420,7 +420,7 @@ def test_tm_run_preview_websockets_are_let_in_by_token_or_ticket(tmp_path: Path)
                 assert closed.value.rcvd is not None and closed.value.rcvd.code == 1008
             async with connect(base + ticket) as stream:
                 assert await stream.recv() == "hello"
-                house.service.runners.pool.living("acme", "t1").ports.withdraw(port)
+                house.service.runners.pool.find_live("acme", "t1").ports.withdraw(port)
                 await stream.send("abc")
                 with pytest.raises(ConnectionClosed) as closed:
                     await stream.recv()
