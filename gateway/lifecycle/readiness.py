@@ -91,9 +91,11 @@ class Images(Preparation):
                 self._states[guest] = LanguageState(ready=True, progress=1.0)
 
     async def prepare(self, progress: Progress = lambda guest, done: None, on_ready: OnReady | None = None) -> None:
-        """Compiles what is missing. `progress` hears of each step; `on_ready` is called before a language is said to be ready."""
+        """Compiles what is missing. `progress` hears of each step; `on_ready` is called before a language is said to be ready. At
+        last the kernel gathers the images that were there: since the machine's start it may have read them in small pieces."""
         await self.look()
-        for guest in [guest for guest, state in self._states.items() if not state.ready]:
+        found = [guest for guest, state in self._states.items() if state.ready]
+        for guest in [guest for guest in self._states if guest not in found]:
             try:
                 await self._compile(guest, progress)
                 if on_ready is not None:
@@ -102,6 +104,8 @@ class Images(Preparation):
             except Exception:
                 _log.exception("the guest %s could not be prepared", guest)
                 self._states[guest] = LanguageState(ready=False, problem="it could not be compiled; the log says why")
+        for guest in found:
+            await asyncio.to_thread(_gather, guest)
 
     async def _compile(self, guest: str, progress: Progress) -> None:
         self._began_s[guest] = self._clock_s()
@@ -136,6 +140,12 @@ def _is_ready(guest: str) -> bool:
     from sandbox.guests.images import images
 
     return images.is_ready(guest)
+
+
+def _gather(guest: str) -> None:
+    from sandbox.guests.images import images
+
+    images.gather(guest)
 
 
 def main() -> None:

@@ -340,8 +340,13 @@ class Instance:
         self._memory = self._export("memory", _EXTERN_MEMORY)
         self._functions: dict[str, list[Any]] = {}
         self._arguments = (c_int64 * (_SLOTS * _SLOT_WORDS))()
-        self._arguments_pointer = ctypes.addressof(self._arguments)
         self._trap = c_void_p()
+        context, _, slots, count, trap = _call_parameters
+        self._given = (
+            context.from_param(self._context),
+            [slots.from_param(ctypes.addressof(self._arguments)), count.from_param(_SLOTS), trap.from_param(self._trap)],
+        )
+        """What `_call_unchecked` takes before and after the function."""
         self.memory_address: int = _lib.wasmtime_memory_data(self._context, byref(self._memory))
 
     def _export(self, name: str, kind: int) -> Handle:
@@ -362,8 +367,8 @@ class Instance:
 
     def _find(self, name: str) -> list[Any]:
         """What `_call_unchecked` takes for an exported function."""
-        given = (self._context, self._export(name, _EXTERN_FUNC), self._arguments_pointer, _SLOTS, self._trap)
-        found = self._functions[name] = [kind.from_param(one) for kind, one in zip(_call_parameters, given, strict=True)]
+        context, others = self._given
+        found = self._functions[name] = [context, _call_parameters[1].from_param(self._export(name, _EXTERN_FUNC)), *others]
         return found
 
     def call(self, name: str, first: int = 0, second: int = 0) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import io
+import itertools
 import json
 import mmap
 import os
@@ -54,6 +55,9 @@ ZERO_BLOCKS: Final = (bytes(512),) * (PAGE_BYTES // 512)
 """The blocks of every page where an image has nothing, and of no other."""
 _ZERO_PAGE: Final = bytes(PAGE_BYTES)
 _COMPILE_SECONDS_PER_MB = 0.75
+_PIECE_PAGES: Final = 2
+"""Of WebAssembly: 128 KiB. The kernel keeps a file in pieces as it was written: of smaller ones each page is mapped on its own,
+of larger ones too many are mapped at once."""
 _PRELUDE_MODULES = (
     "words", "surroundings", "plain", "nearest", "absent", "stand_ins", "threads", "errors", "permissions", "capabilities",
     "loop", "processes", "displays", "failures", "magics", "timing", "notebook", "turn", "immortals", "install",
@@ -294,6 +298,10 @@ class Images:
     def is_ready(self, name: str, *, metered: bool = False) -> bool:
         return all(self.cache.find(n) for n in self.names(source_of(name), metered))
 
+    def gather(self, name: str) -> None:
+        """Make sessions of an image that is ready cheaper. Takes as long as reading its file."""
+        readahead.gather(self.cache.directory / self.names(source_of(name), metered=False)[1])
+
     def _load(self, name: str, metered: bool, progress: Progress) -> Image:
         source = source_of(name)
         code_name, memory_name = self.names(source, metered)
@@ -374,14 +382,20 @@ def _estimate(name: str, size_bytes: int, finished: threading.Event, progress: P
 
 
 def _write_sparse(path: Path, memory: GuestMemory) -> None:
-    """Zero pages stay holes: most of an interpreter's memory is one."""
+    """Zero pages stay holes: most of an interpreter's memory is one. What is between them is written in larger pieces."""
+    starts = range(0, memory.size_bytes, WASM_PAGE_BYTES)
     with path.open("wb") as file:
-        for start in range(0, memory.size_bytes, WASM_PAGE_BYTES):
-            chunk = memory.read(start, WASM_PAGE_BYTES)
-            if chunk.count(0) != len(chunk):
-                file.seek(start)
-                file.write(chunk)
+        for is_hole, run in itertools.groupby(starts, lambda start: _is_zero(memory.read(start, WASM_PAGE_BYTES))):
+            pages = [*run]
+            for first in [] if is_hole else range(0, len(pages), _PIECE_PAGES):
+                piece = pages[first : first + _PIECE_PAGES]
+                file.seek(piece[0])
+                file.write(memory.read(piece[0], len(piece) * WASM_PAGE_BYTES))
         file.truncate(memory.size_bytes)
+
+
+def _is_zero(data: bytes) -> bool:
+    return data.count(0) == len(data)
 
 
 images = Images()
