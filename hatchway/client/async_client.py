@@ -1,7 +1,9 @@
 """`hatchway.AsyncClient`: a gateway's sessions, runs, files and approvals for asyncio.
 
-Rules: a refusal of the gateway is raised as `RequestError` with the contract's code; what can be repeated is, a few times. Only
-`_http` and `_sleep` wait: `client` replaces them with blocking ones and has the same verbs without asyncio.
+Rules: a refusal of the gateway is raised as `RequestError` with the contract's code; what can be repeated is, a few times. At
+most `ASKS_MAX` requests are under way at once and further ones wait here: a gateway refuses what is too much for a tenant, and
+what it refused waits longer. Only `_http`, `_places` and `_sleep` wait: `client` replaces them with blocking ones and has the
+same verbs without asyncio.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from hatchway.client.requests import ApprovalInfo, Ask, Event, Page, RunInfo, Se
 from hatchway.client.run_requests import SessionOptions, run_request, session_request
 from hatchway.client.tls import Cert, Verify, build_trust
 from hatchway.client.verb_names import find_operation
-from sandbox.errors import RequestError
+from sandbox.errors import RequestError, SandboxError
 from sandbox.sessions.results import failure
 from sandbox.wire import Language, RunResult, SessionMeta
 
@@ -100,15 +102,26 @@ class AsyncClient:
             timeout=timeout_seconds,
             trust_env=False,
             verify=build_trust(self.url, verify, cert),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=requests.ASKS_MAX),
         )
+        self._places = self._make_places()
 
     def _open_http(self, **settings: Any) -> Any:
         import httpx2 as httpx
 
         return httpx.AsyncClient(**settings)
 
+    def _make_places(self) -> AbstractAsyncContextManager[Any]:
+        return asyncio.Semaphore(requests.ASKS_MAX)
+
     async def ask(self, ask: Ask) -> Any:
         """Send a request and decode its answer; for verbs this class does not have, too."""
+        if ask.is_urgent:
+            return await self._ask(ask)
+        async with self._places:
+            return await self._ask(ask)
+
+    async def _ask(self, ask: Ask) -> Any:
         headers, body = ask.encode()
         for attempt in range(requests.ATTEMPTS):
             last = attempt + 1 == requests.ATTEMPTS
@@ -358,13 +371,20 @@ class AsyncRemoteSandbox:
     @overload
     def fork(self, count: int) -> Coroutine[Any, Any, list[AsyncRemoteSandbox]]: ...
     def fork(self, count: int | None = None) -> Coroutine[Any, Any, Any]:
-        """Independent sessions that start with everything this one has: one, or `count` of them."""
+        """Independent sessions that start with everything this one has: one, or `count` of them, which are asked for in pieces
+        that the gateway takes. There are all or none."""
         wanted = 1 if count is None else check_count(count)
 
         async def make_forks() -> list[AsyncRemoteSandbox]:
-            if wanted == 0:
-                return []
-            made = await self._client._get(list[SessionInfo], "fork_session", session_id=self.id, count=wanted)
+            made: list[SessionInfo] = []
+            try:
+                while piece := min(wanted - len(made), requests.FORKS_MAX):
+                    made += await self._client._get(list[SessionInfo], "fork_session", session_id=self.id, count=piece)
+            except BaseException:
+                for info in made:
+                    with contextlib.suppress(SandboxError):
+                        await self._client.ask(request("delete_session", session_id=info.id))
+                raise
             return [AsyncRemoteSandbox(self._client, info) for info in made]
 
         async def make_one() -> AsyncRemoteSandbox:

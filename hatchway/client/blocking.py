@@ -1,12 +1,14 @@
 """A blocking face for coroutines that never wait: how `client` is made of `async_client`.
 
-With a blocking HTTP client and pauses (`BlockingHttp`, `sleep`) the asyncio client's coroutines run to their end in one step,
-without an event loop, so `make_blocking(AsyncClient.run)` is `Client.run`, with the same arguments for type checkers and editors.
+With a blocking HTTP client, places and pauses (`BlockingHttp`, `Places`, `sleep`) the asyncio client's coroutines run to their
+end in one step, without an event loop, so `make_blocking(AsyncClient.run)` is `Client.run`, with the same arguments for type
+checkers and editors.
 """
 
 from __future__ import annotations
 
 import functools
+import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
@@ -88,6 +90,19 @@ class _BlockingAnswer:
     async def aiter_lines(self) -> AsyncIterator[str]:
         for line in self._answer.iter_lines():
             yield line
+
+
+class Places:
+    """A semaphore of threads behind the names of asyncio's."""
+
+    def __init__(self, count: int) -> None:
+        self._free = threading.Semaphore(count)
+
+    async def __aenter__(self) -> None:
+        self._free.acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._free.release()
 
 
 async def sleep(seconds: float) -> None:

@@ -17,11 +17,12 @@ from collections.abc import Sequence
 from typing import Any, Self, Unpack, overload
 
 from hatchway.arguments import Sealed
+from hatchway.client import requests
 from hatchway.client.async_client import AsyncClient, AsyncRemoteSandbox, Connection
 from hatchway.client.async_files import AsyncRemoteFiles
 from hatchway.client.async_runner import AsyncRemoteCommand, AsyncRemoteRunner, CommandOptions, RunnerOptions
 from hatchway.client.async_values import AsyncRemoteSecrets, AsyncRemoteValues
-from hatchway.client.blocking import BlockingHttp, finish, make_blocking, make_iterator, show_core, sleep
+from hatchway.client.blocking import BlockingHttp, Places, finish, make_blocking, make_iterator, show_core, sleep
 from hatchway.client.requests import RunInfo
 from hatchway.client.run_requests import SessionOptions
 from sandbox.wire import Language, SessionMeta
@@ -32,6 +33,9 @@ class _Core(AsyncClient):
 
     def _open_http(self, **settings: Any) -> Any:
         return BlockingHttp(**settings)
+
+    def _make_places(self) -> Places:
+        return Places(requests.ASKS_MAX)
 
 
 class Client:

@@ -23,6 +23,21 @@ from sandbox.errors import RequestError
 Kind = Literal["text", "number", "count", "flag", "texts", "object", "bytes", "sources", "attributes", "pairs", "id", "any"]
 PAGE_MAX: Final = 200
 TABLE: Final = Path(__file__).with_name("operations.json")
+URGENT: Final = frozenset(
+    {
+        "cancel_command",
+        "cancel_run",
+        "cancel_session",
+        "cancel_worker",
+        "decide_approval",
+        "decide_tool_approval",
+        "signal_command",
+        "stop_runner_session",
+        "stop_worker",
+        "wait_for_command",
+    }
+)
+"""What ends or continues work that is under way, and what only waits for it: neither may wait until that work has ended."""
 _TYPES: Final[dict[Kind, tuple[type, ...]]] = {
     "text": (str,),
     "number": (int,),
@@ -106,7 +121,10 @@ def make_request(operation: Operation, given: Mapping[str, Any], *, kind: Any = 
             _put(body, param.at, value)
     json = body if operation.has_body or body else None
     headers = {} if content is None else {"content-type": "application/octet-stream"}
-    return Ask(operation.method, path, json=json, content=content, query=query, kind=kind, headers=headers, once=once)
+    urgent = operation.name in URGENT
+    return Ask(
+        operation.method, path, json=json, content=content, query=query, kind=kind, headers=headers, once=once, is_urgent=urgent
+    )
 
 
 def _fill(path: str, name: str, value: str) -> str:

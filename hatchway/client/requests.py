@@ -25,6 +25,10 @@ NOT_BEGUN: Final = frozenset(("BUSY", "NOT_READY", "RATE_EXCEEDED", "STOPPING"))
 """Refusals after which even a program may be sent again. A worker that died may have done half of it."""
 STREAMS: Final = ("stdout", "stderr")
 ATTEMPTS: Final = 4
+ASKS_MAX: Final = 64
+"""Under way at once of one client, streams aside: a gateway queues as many runs of a tenant, and refuses more."""
+FORKS_MAX: Final = 100
+"""Of one session in one request."""
 PAUSE_SECONDS: Final = 0.1
 PAUSE_SECONDS_MAX: Final = 5.0
 _ADDRESS: Final = re.compile(r"https?://(\[[0-9a-fA-F:.]+\]|[^\s/?#\[\]:]+)(:\d{1,5})?(/[^\s?#]*)?$")
@@ -48,7 +52,7 @@ class Refused(RequestError):
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One request. `kind` is what the answer is decoded as; `bytes` or None: not at all. A request that is `once` is not sent
-    again when it is not known whether it was carried out."""
+    again when it is not known whether it was carried out. One that is urgent does not wait for others."""
 
     method: str
     path: str
@@ -58,6 +62,7 @@ class Ask:
     kind: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
     once: bool = False
+    is_urgent: bool = False
 
     def __post_init__(self) -> None:
         url_paths.check(self.path)

@@ -8,12 +8,15 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import msgspec
 import pytest
 
-from hatchway import AsyncClient, AsyncSandbox, Client, Sandbox
+from hatchway import AsyncClient, AsyncSandbox, Client, RunResult, RunStatus, Sandbox
 from hatchway.client import requests
 from hatchway.client.async_client import AsyncRemoteSandbox
 from hatchway.client.async_files import AsyncRemoteFiles
@@ -24,6 +27,7 @@ from sandbox.errors import RequestError
 
 RUN = {"id": "r1", "session_id": "s", "state": "finished", "result": None}
 SESSION = {"id": "s", "language": "python"}
+DONE = msgspec.to_builtins(RunResult(status=RunStatus.OK, result=7))
 
 
 def http(status: int, body: Any, *headers: str) -> bytes:
@@ -166,6 +170,112 @@ def test_the_asynchronous_client_takes_up_a_stream_too() -> None:
 
     assert asyncio.run(main()) == ["started", "result"]
     script.close()
+
+
+class Holding:
+    """A server that holds every run until a session is cancelled, and counts the runs that it holds at once. What is asked for
+    after its second request for forks is refused."""
+
+    def __init__(self) -> None:
+        self.most = self._held = self._forks = 0
+        self.deleted: list[str] = []
+        self.is_full = threading.Event()
+        self._cancelled = threading.Event()
+        self._lock = threading.Lock()
+        holding = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                self.do_POST()
+
+            def do_POST(self) -> None:
+                asked = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"null")
+                self.wfile.write(holding.answer(self.path, asked))
+                self.close_connection = True
+
+            def do_DELETE(self) -> None:
+                holding.deleted.append(self.path)
+                self.do_POST()
+
+            def log_message(self, *_: object) -> None: ...
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 256
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def answer(self, path: str, asked: Any) -> bytes:
+        if path.endswith("/cancel"):
+            self._cancelled.set()
+            return http(200, {"cancelled": True})
+        if path.endswith("/fork"):
+            self._forks += 1
+            if self._forks > 2:
+                return problem(409, "QUOTA_EXCEEDED")
+            return http(201, [{"id": f"f{self._forks}-{n}", "language": "python"} for n in range(asked["count"])])
+        if path.endswith("/runs"):
+            self._hold()
+            return http(200, {**RUN, "result": DONE})
+        return http(200, SESSION)
+
+    def _hold(self) -> None:
+        with self._lock:
+            self._held += 1
+            self.most = max(self.most, self._held)
+            if self._held == requests.ASKS_MAX:
+                self.is_full.set()
+        assert self._cancelled.wait(60)
+        with self._lock:
+            self._held -= 1
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def holding() -> Iterator[Holding]:
+    server = Holding()
+    yield server
+    server.close()
+
+
+def test_the_asynchronous_client_asks_for_no_more_at_once_than_a_gateway_takes_and_can_still_cancel(holding: Holding) -> None:
+    async def main() -> None:
+        async with AsyncClient(holding.url, "hw_x") as client:
+            box = await client.session("s")
+            runs = [asyncio.create_task(client.run("1")) for _ in range(requests.ASKS_MAX + 6)]
+            await asyncio.to_thread(holding.is_full.wait, 60)
+            await asyncio.wait_for(box.cancel(), 60)
+            assert [run.result for run in await asyncio.gather(*runs)] == [7] * len(runs)
+
+    asyncio.run(main())
+    assert holding.most == requests.ASKS_MAX
+
+
+def test_threads_of_one_client_ask_for_no_more_at_once_and_can_still_cancel(holding: Holding) -> None:
+    with Client(holding.url, "hw_x") as client, ThreadPoolExecutor(requests.ASKS_MAX + 7) as threads:
+        box = client.session("s")
+        runs = [threads.submit(client.run, "1") for _ in range(requests.ASKS_MAX + 6)]
+        assert holding.is_full.wait(60)
+        assert threads.submit(box.cancel).result(60)
+        assert [run.result(60).result for run in runs] == [7] * len(runs)
+    assert holding.most == requests.ASKS_MAX
+
+
+def test_many_forks_are_asked_for_in_pieces_and_deleted_if_one_is_refused(holding: Holding) -> None:
+    with Client(holding.url, "hw_x") as client:
+        box = client.session("s")
+        assert len({child.id for child in box.fork(150)}) == 150
+        holding._forks = 1
+        with pytest.raises(requests.Refused, match="QUOTA_EXCEEDED"):
+            box.fork(150)
+    assert sorted(holding.deleted) == sorted(f"/v1/sessions/f2-{n}" for n in range(100))
 
 
 def verbs(kind: type) -> set[str]:
