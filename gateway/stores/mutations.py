@@ -18,7 +18,7 @@ from gateway.stores import changes as c
 from gateway.stores.audit_chain import CHECKPOINT
 from gateway.stores.file_mutations import check_expected
 from gateway.stores.ledger import Head
-from gateway.stores.row_operations import Clear, Get, Put, Scan, Steps
+from gateway.stores.row_operations import Clear, Get, Put, Scan, Steps, Tell
 from gateway.stores.stored import StoreLimits
 from gateway.stores.tables import (
     AUDIT,
@@ -76,13 +76,14 @@ def _put_tenant(writing: Writing, change: c.PutTenant) -> Steps[None]:
     check_expected(None if old is None else old.updated_at, change.expect, "tenant", record.id, exists=Conflict)
     head = writing.found = old or Head(record.id, 0, b"")
     head.updated_at, head.body = record.updated_at, encode(record, writing.limits)
-    yield from ()
+    yield Tell("tenant", record.id)
 
 
 def _delete_tenant(tenant: str) -> Steps[None]:
     """THREAT[TM-STORE-REMAINS]: every table there is, so that none can be forgotten."""
     for table in TABLES:
         yield Clear(table, (tenant,), table.orders[0] if table is TOKENS else None)
+    yield Tell("tenant", tenant)
 
 
 def _put_file(writing: Writing, change: c.PutFile) -> Steps[None]:
@@ -148,6 +149,7 @@ def _put_policy(writing: Writing, change: c.PutPolicy) -> Steps[None]:
                 retired = msgspec.structs.replace(POLICIES.decode(row), state="retired")
                 yield from replace(writing, POLICIES, [row], (*row[:4], "retired", encode(retired, writing.limits)))
     yield from replace(writing, POLICIES, rows, POLICIES.make_row(policy, encode(policy, writing.limits)))
+    yield Tell("policy", writing.tenant)
 
 
 def _put_token(writing: Writing, change: c.PutToken) -> Steps[None]:
@@ -163,6 +165,7 @@ def _put_token(writing: Writing, change: c.PutToken) -> Steps[None]:
         yield from remove(writing, TOKENS, (), row[0])
     row = TOKENS.make_row(stored, encode(stored, writing.limits))
     yield from replace(writing, TOKENS, [], row, forgiven_bytes=ENDING_BYTES if revoked else 0)
+    yield Tell("token", writing.tenant)
 
 
 def _put_idempotency(writing: Writing, change: c.PutIdempotency) -> Steps[None]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from gateway.stores.tables import Row, Table
 
@@ -80,5 +80,14 @@ class Clear:
     before: Any = None
 
 
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """What other gateways of the store remember of a tenant has changed: its `token`s, its `policy`, the `tenant` itself. They
+    hear of it when the write is durable; an engine with one gateway has none to tell."""
+
+    kind: Literal["token", "policy", "tenant"]
+    tenant: str
+
+
 Operation: TypeAlias = Get | Scan | Present | Put | Delete | Clear
-Steps: TypeAlias = Generator[Operation, Rows, T]
+Steps: TypeAlias = Generator[Operation | Tell, Rows, T]

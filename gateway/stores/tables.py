@@ -36,7 +36,7 @@ from gateway.stores import audit_chain
 from gateway.stores.stored import Idempotency, StoredFile, WrappedKey
 from sandbox.workers.interface import usual_mode
 
-VERSION: Final = 6
+VERSION: Final = 7
 Row: TypeAlias = tuple[Any, ...]
 R = TypeVar("R")
 

@@ -7,7 +7,7 @@ which describes today's.
 Versions: 1, the first. 2, approvals have a column for when they expire, so that a sweep finds those that are due. 3, unfinished
 runs, saved snapshots, and templates are found without reading all the others: a start and a new session take as
 long in an old store as in a new one. 4, audit records are charged to their tenant. 5, files have permissions. 6, contents may
-be in files of their own.
+be in files of their own. 7, a PostgreSQL store knows which gateways share it and which of them owns a tenant (`FLEET`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,17 @@ from gateway.stores.tables import VERSION
 VERSION_TABLE: Final = "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)"
 
 
-def _steps(integer: str, text: str, field: Callable[[str], str]) -> dict[int, tuple[str, ...]]:
+FLEET: Final = (
+    'CREATE TABLE owners (tenant TEXT COLLATE "C" PRIMARY KEY, gateway TEXT NOT NULL, epoch BIGINT NOT NULL)',
+    "CREATE INDEX owners_by_gateway ON owners (gateway)",
+    "CREATE TABLE members (id TEXT PRIMARY KEY, address TEXT NOT NULL, until TIMESTAMPTZ NOT NULL)",
+    "CREATE TABLE agreements (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+)
+"""Of PostgreSQL only: embedded stores have one gateway. These rows are no tenant's, and stay when a tenant is deleted: an epoch
+that began again would let a late write through."""
+
+
+def _steps(integer: str, text: str, field: Callable[[str], str], fleet: tuple[str, ...] = ()) -> dict[int, tuple[str, ...]]:
     """By version. `field` is SQL for what the record in a row's body says; the rest are names of types."""
     return {
         2: (
@@ -51,21 +61,24 @@ def _steps(integer: str, text: str, field: Callable[[str], str]) -> dict[int, tu
             "CREATE INDEX blobs_by_file ON blobs (file) WHERE file IS NOT NULL",
             "CREATE INDEX packs_by_file ON packs (file) WHERE file IS NOT NULL",
         ),
+        7: fleet,
     }
 
 
 _SQLITE: Final = _steps("INTEGER", "TEXT", "json_extract(CAST(body AS TEXT), '$.{}')".format)
-_POSTGRES: Final = _steps("BIGINT", 'TEXT COLLATE "C"', "(convert_from(body, 'UTF8')::json ->> '{}')".format)
+_POSTGRES: Final = _steps("BIGINT", 'TEXT COLLATE "C"', "(convert_from(body, 'UTF8')::json ->> '{}')".format, FLEET)
 
 
 def plan(version: int | None, schema: list[str], *, postgres: bool) -> list[str]:
     """The statements that lead from a version (None: an empty database) to ours."""
     if version is None:
-        return [*schema, f"INSERT INTO schema_version (version) VALUES ({VERSION})"]
+        return [*schema, *(FLEET if postgres else ()), f"INSERT INTO schema_version (version) VALUES ({VERSION})"]
     if version > VERSION:
         raise StoreFailed(
             "STORE_VERSION", f"the store has version {version}, this program knows {VERSION}", "use a newer release of Hatchway"
         )
+    if version == VERSION:
+        return []
     steps = _POSTGRES if postgres else _SQLITE
     found = [text for step in range(version + 1, VERSION + 1) for text in steps[step]]
-    return [*found, f"UPDATE schema_version SET version = {VERSION}"] if found else []
+    return [*found, f"UPDATE schema_version SET version = {VERSION}"]

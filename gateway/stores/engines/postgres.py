@@ -1,8 +1,10 @@
 """The store in PostgreSQL, for gateways that share one.
 
-How: a pool of connections. A write is one transaction that begins with a lock on its tenant (an advisory lock: the tenant's
-row may not exist yet), so that writes of a tenant follow each other and those of others go on at the same time. Durability is the
-server's: `synchronous_commit` stays on, and is set for every connection.
+How: a pool of connections. A write is one transaction that begins with a lock on its tenant, so that writes of a tenant follow
+each other and those of others go on at the same time. Where gateways share the store (`fence`) the lock is on the tenant's row in
+`owners`, and the same statement asks whether the tenant is still this gateway's (THREAT[TM-FLEET-FENCE]); where one gateway
+serves the store it is an advisory lock, for the row may not exist; a command, which may run next to either, takes both.
+Durability is the server's: `synchronous_commit` stays on, and is set for every connection.
 
 Rules: a connection that breaks before COMMIT was sent is tried once more; one that breaks during COMMIT is STORE_UNCERTAIN,
 because the outcome cannot be known. THREAT[TM-STORE-AWAY]: a database that is away is `StoreUnavailable`, without the database's
@@ -26,7 +28,8 @@ from gateway.errors import GatewayError, StoreFailed, StoreUnavailable
 from gateway.stores.engines import migrations
 from gateway.stores.engines.ownership import PATIENCE_S, PAUSE_S, in_use
 from gateway.stores.engines.sql import Statements
-from gateway.stores.row_operations import Get, Operation, Present, Rows, Scan, Steps
+from gateway.stores.fence import Fence, NotOwner
+from gateway.stores.row_operations import Get, Operation, Present, Rows, Scan, Steps, Tell
 from gateway.stores.store import Store
 from gateway.stores.stored import StoreLimits
 
@@ -34,7 +37,13 @@ T = TypeVar("T")
 _DIALECT: Final = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 _STATEMENTS: Final = Statements(_DIALECT, postgresql.insert, postgresql.ARRAY)
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+_FENCE: Final = "SELECT 1 FROM owners WHERE tenant = $1 AND epoch = $2 FOR NO KEY UPDATE"
+_LOCK_OWNER: Final = "SELECT 1 FROM owners WHERE tenant = $1 FOR NO KEY UPDATE"
+_END_FLEET: Final = "UPDATE owners SET gateway = '', epoch = epoch + 1", "DELETE FROM members"
 _OWN: Final = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"
+_SHARE: Final = "SELECT pg_try_advisory_lock_shared(hashtextextended($1, 0))"
+_TELL: Final = "SELECT pg_notify($1, $2)"
+CHANNEL: Final = "hatchway"
 _SCHEMA_LOCK: Final = "hatchway schema"
 _OWNER_LOCK: Final = "hatchway owner"
 _FAREWELL_S: Final = 2.0
@@ -59,9 +68,11 @@ class _Uncertain(Exception):
 class PostgresStore(Store):
     """`await PostgresStore.open("postgresql://…")`; `close` when done. It belongs to the event loop it was opened in."""
 
-    def __init__(self, pool: Any, limits: StoreLimits | None, owning: Owning | None) -> None:
+    def __init__(self, url: str, pool: Any, limits: StoreLimits | None, owning: Owning | None) -> None:
         self.limits = limits or StoreLimits()
-        self._pool = pool
+        self.url, self.pool = url, pool
+        self.fence: Fence | None = None
+        """Set by a gateway that shares the store, before its first write."""
         self._owning = owning
         self._is_away = False
 
@@ -73,9 +84,11 @@ class PostgresStore(Store):
         limits: StoreLimits | None = None,
         connections: int = 10,
         own: bool = False,
+        share: bool = False,
     ) -> PostgresStore:
-        """With `own` no other gateway may serve this database (`gateway.stores.engines.ownership`)."""
-        owning = Owning(url) if own else None
+        """With `own` no other gateway may serve this database (`gateway.stores.engines.ownership`), but for those of its fleet if
+        all of them `share` it."""
+        owning = Owning(url, share) if own else None
         try:
             if owning is not None:
                 await owning.take(PATIENCE_S)
@@ -90,6 +103,8 @@ class PostgresStore(Store):
             try:
                 async with pool.acquire() as connection, connection.transaction():
                     await _migrate(connection)
+                    for text in _END_FLEET if own and not share else ():
+                        await connection.execute(text)  # a gateway of a fleet that is only cut off would write again
             except BaseException:
                 pool.terminate()
                 raise
@@ -99,10 +114,10 @@ class PostgresStore(Store):
             if isinstance(error, _ERRORS):
                 raise _failure(error) from error
             raise
-        return cls(pool, limits, owning)
+        return cls(url, pool, limits, owning)
 
     async def _read(self, steps: Steps[T], *, several: bool = False) -> T:
-        async with self._translate_errors(), self._pool.acquire() as connection:
+        async with self.translate_errors(), self.pool.acquire() as connection:
             if not several:
                 return await _run(connection, steps)
             async with connection.transaction(isolation="repeatable_read", readonly=True):
@@ -111,16 +126,17 @@ class PostgresStore(Store):
     async def _write(
         self, tenant: str, make_steps: Callable[[], Steps[None]], *, deletes: bool, contents: Sequence[bytes]
     ) -> None:
-        async with self._translate_errors():
+        epoch = None if self.fence is None else self.fence.find_epoch(tenant)
+        async with self.translate_errors():
             if self._owning is not None:
                 await self._owning.take()
             try:
-                await self._write_once(tenant, make_steps())
+                await self._write_once(tenant, epoch, make_steps())
             except _BROKEN:
-                await self._write_once(tenant, make_steps())
+                await self._write_once(tenant, epoch, make_steps())
 
     @contextlib.asynccontextmanager
-    async def _translate_errors(self) -> AsyncIterator[None]:
+    async def translate_errors(self) -> AsyncIterator[None]:
         """Errors of the database as those of a store."""
         try:
             yield
@@ -137,13 +153,13 @@ class PostgresStore(Store):
             self._is_away = False
             _log.warning("the database is back")
 
-    async def _write_once(self, tenant: str, steps: Steps[None]) -> None:
-        async with self._pool.acquire() as connection:
+    async def _write_once(self, tenant: str, epoch: int | None, steps: Steps[None]) -> None:
+        async with self.pool.acquire() as connection:
             transaction = connection.transaction()
             await transaction.start()
             try:
-                await connection.execute(_LOCK, tenant)
-                await _run(connection, steps)
+                await self._lock(connection, tenant, epoch)
+                await _run(connection, steps, "" if self.fence is None else self.fence.gateway)
             except BaseException:
                 if not connection.is_closed():
                     await transaction.rollback()
@@ -153,17 +169,28 @@ class PostgresStore(Store):
             except _BROKEN as error:
                 raise _Uncertain from error
 
+    async def _lock(self, connection: Any, tenant: str, epoch: int | None) -> None:
+        """Until the transaction ends no other write to the tenant happens, and no gateway claims it."""
+        if epoch is not None and self.fence is not None:
+            if await connection.fetchval(_FENCE, tenant, epoch) is None:
+                self.fence.note_lost(tenant, epoch)
+                raise NotOwner(tenant)
+            return
+        await connection.execute(_LOCK, tenant)
+        if self._owning is None:
+            await connection.execute(_LOCK_OWNER, tenant)
+
     async def compact(self) -> None:
         """Vacuum: rows that are gone leave the table's files."""
-        async with self._translate_errors(), self._pool.acquire() as connection:
+        async with self.translate_errors(), self.pool.acquire() as connection:
             await connection.execute("VACUUM", timeout=600)
 
     async def close(self) -> None:
         try:
             async with asyncio.timeout(10):
-                await self._pool.close()
+                await self.pool.close()
         except (TimeoutError, *_ERRORS):
-            self._pool.terminate()
+            self.pool.terminate()
         if self._owning is not None:
             await self._owning.close()
 
@@ -172,8 +199,8 @@ class Owning:
     """The database's lock that says who serves it, and the connection that holds it. One that was lost, because the server was
     restarted or the network failed, is taken again before the next write; if another gateway has it by then, we write no more."""
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, url: str, share: bool = False) -> None:
+        self._url, self._statement = url, _SHARE if share else _OWN
         self._connection: Any = None
         self._taking = asyncio.Lock()
 
@@ -187,7 +214,7 @@ class Owning:
             settings = {"application_name": "hatchway owner", "tcp_keepalives_idle": "15", "tcp_keepalives_count": "3"}
             connection = await asyncpg.connect(self._url, timeout=_COMMAND_S, server_settings=settings)
             try:
-                await _take_ownership(connection, time.monotonic() + patience_s)
+                await _take_ownership(connection, self._statement, time.monotonic() + patience_s)
             except BaseException:
                 connection.terminate()
                 raise
@@ -201,8 +228,8 @@ class Owning:
             self._connection.terminate()
 
 
-async def _take_ownership(connection: Any, until: float) -> None:
-    while not await connection.fetchval(_OWN, _OWNER_LOCK):
+async def _take_ownership(connection: Any, statement: str, until: float) -> None:
+    while not await connection.fetchval(statement, _OWNER_LOCK):
         if time.monotonic() >= until:
             raise in_use()
         await asyncio.sleep(PAUSE_S)
@@ -216,11 +243,16 @@ async def _migrate(connection: Any) -> None:
         await connection.execute(text)
 
 
-async def _run(connection: Any, steps: Steps[T]) -> T:
+async def _run(connection: Any, steps: Steps[T], gateway: str = "") -> T:
+    """`gateway` is who tells others of what it has changed."""
     try:
         operation = next(steps)
         while True:
-            operation = steps.send(await _do(connection, operation))
+            if isinstance(operation, Tell):
+                await connection.execute(_TELL, CHANNEL, f"{gateway} {operation.kind} {operation.tenant}")
+                operation = steps.send([])
+            else:
+                operation = steps.send(await _do(connection, operation))
     except StopIteration as stop:
         answer: T = stop.value
         return answer

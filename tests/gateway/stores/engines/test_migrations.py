@@ -140,6 +140,7 @@ def test_a_version_1_database_is_upgraded_and_keeps_everything(postgres_url: str
         await connection.execute("ALTER TABLE runs DROP COLUMN unfinished")
         await connection.execute("ALTER TABLE snapshots DROP COLUMN kept, DROP COLUMN template")
         await connection.execute("ALTER TABLE files DROP COLUMN mode")
+        await connection.execute("DROP TABLE owners, members, agreements")
         await connection.execute("ALTER TABLE blobs DROP COLUMN file; ALTER TABLE packs DROP COLUMN file")
         await connection.execute("UPDATE schema_version SET version = 1")
         openings = await asyncio.gather(*(PostgresStore.open(postgres_url) for _ in range(3)))
