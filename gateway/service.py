@@ -130,7 +130,8 @@ class Service:
         self.registry = open_registries(
             store, turns, self.vault, self.egress, now, pods=self._find_pods, profiles=Profiles(load_profiles(configuration))
         )
-        self.runners = open_runners(store, self.vault, self.egress, keys, now, RunnerSettings.read(configuration))
+        settings = RunnerSettings.read(configuration)
+        self.runners = open_runners(store, self.vault, self.egress, keys, now, settings, workers)
         self.tally = self._construct_tally()
         retention = read_rules(configuration)
         self.upkeep = Upkeep(store, self.sessions, self.registry, self.policies, now, retention, self.listeners)

@@ -89,9 +89,13 @@ def _over(ours: Callable[[], None], alone: Callable[[], None]) -> Callable[[], f
 def measure(bench: Bench) -> None:
     from gateway.runners.providers.wasm import Wasm
     from gateway.runners.wire import Destination
+    from sandbox.workers.process_pool import PoolOptions, ProcessWorkers
 
     loop = asyncio.new_event_loop()
-    provider = Wasm()
+    asyncio.set_event_loop(loop)
+    workers = ProcessWorkers(PoolOptions(jail="best_effort"))
+    loop.run_until_complete(workers.start())
+    provider = Wasm(workers=workers)
     try:
         session = loop.run_until_complete(provider.create(Destination(id="bench", provider_id="wasm")))
         for language, line in _COMMANDS.items():
@@ -111,6 +115,7 @@ def measure(bench: Bench) -> None:
         _beside_processes(bench, loop)
     finally:
         loop.run_until_complete(provider.close())
+        loop.run_until_complete(workers.aclose())
         loop.close()
 
 

@@ -31,6 +31,7 @@ from gateway.runners.runner_session import RunnerSession
 from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config
 from gateway.runners.session_state import MemoryStates, SessionStates
 from sandbox.encoding.sealing import LOCAL_TENANT
+from sandbox.workers.interface import Workers
 
 
 class Supplies(TypedDict, total=False):
@@ -47,6 +48,8 @@ class Supplies(TypedDict, total=False):
     """Where the files of manifests come from."""
     volumes: Path | None
     """What outlives sessions."""
+    workers: Workers
+    """Where the sandbox's own sessions are."""
 
 
 S = TypeVar("S", bound=RunnerSession)
@@ -69,7 +72,9 @@ class Provider(abc.ABC, Generic[S]):
         states: SessionStates | None = None,
         sources: Path | None = None,
         volumes: Path | None = None,
+        workers: Workers | None = None,
     ) -> None:
+        self.workers = workers
         self.tenant, self.http, self.proxy, self.sources, self.volumes = tenant, http, proxy, sources, volumes
         self.secrets, self.blobs, self.states = secrets or NoSecrets(), blobs or MemoryBlobs(), states or MemoryStates()
         self.sessions: dict[str, S] = {}

@@ -19,6 +19,7 @@ import hashlib
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from typing import Final, Protocol
 
+from gateway.pools import run_large
 from gateway.records import RegistryEntry
 from gateway.stores.changes import Change, DeleteEntry, PutEntry
 from gateway.stores.pages import walk
@@ -84,17 +85,17 @@ class StoredStates:
         changes: list[Change] = []
         for key in removed:
             changes += self._remove(session_id, _name(key), 0)
-        for key, value in values.items():
-            changes += self._put(session_id, key, value)
+        pieces = await run_large(self._tenant, sum(map(len, values.values())), _split, values)
+        for key in values:
+            changes += self._put(session_id, key, pieces[key])
         if changes:
             await self._store.write(self._tenant, changes)
 
-    def _put(self, session_id: str, key: str, value: bytes) -> list[Change]:
-        pieces = [value[start : start + PIECE_BYTES] for start in range(0, len(value), PIECE_BYTES)] or [b""]
+    def _put(self, session_id: str, key: str, pieces: list[str]) -> list[Change]:
         name, now = _name(key), self._clock_ms()
         changes = self._remove(session_id, name, len(pieces))
         for number, piece in enumerate(pieces):
-            body = {"key": key, "piece": number, "base64": base64.b64encode(piece).decode()}
+            body = {"key": key, "piece": number, "base64": piece}
             changes.append(PutEntry(RegistryEntry(
                 tenant=self._tenant, kind=KIND + session_id, id=f"{name}.{number:03}", body=body, created_at=now, updated_at=now
             )))  # fmt: skip
@@ -112,6 +113,15 @@ class StoredStates:
         await self._store.write(self._tenant, [DeleteEntry(kind=KIND + session_id, id=name) for name in names])
         for name in names:
             self._pieces.pop(session_id + name.rpartition(".")[0], None)
+
+
+def _split(values: Mapping[str, bytes]) -> dict[str, list[str]]:
+    """Each value as the pieces that are stored. THREAT[TM-LIM-STARVE]: on a thread, if it is much."""
+    split: dict[str, list[str]] = {}
+    for key, value in values.items():
+        starts = range(0, len(value), PIECE_BYTES) or [0]
+        split[key] = [base64.b64encode(value[start : start + PIECE_BYTES]).decode() for start in starts]
+    return split
 
 
 def _name(key: str) -> str:

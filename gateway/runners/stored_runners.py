@@ -29,6 +29,7 @@ import msgspec
 from gateway.egress import Egress
 from gateway.egress.proxy import Proxy
 from gateway.errors import GatewayError, TooLarge
+from gateway.pools import run_large
 from gateway.records import Principal, RegistryEntry
 from gateway.runners.errors import removed, unknown
 from gateway.runners.interface import Provider, Supplies
@@ -43,6 +44,7 @@ from gateway.stores.pages import walk
 from gateway.stores.store import Store
 from gateway.tenants.vault import Vault
 from sandbox.encoding.sealing import Keys, open_seal, seal
+from sandbox.workers.interface import Workers
 
 LEASE: Final = "runner.lease"
 DESTINATION: Final = "runner.destination"
@@ -204,7 +206,8 @@ class StoredBlobs:
                 if sum(known.values()) + len(contents) > self._limit_bytes:
                     hint = "delete some of this tenant's: what was kept is not deleted for another"
                     raise TooLarge("RUNNER_TOO_LARGE", f"artifacts and snapshots have more than {self._limit_bytes} bytes", hint)
-                await self._store.write(self._tenant, self._split(blob_id, contents))
+                changes = await run_large(self._tenant, len(contents), self._split, blob_id, contents)
+                await self._store.write(self._tenant, changes)
         return blob_id
 
     def _walk(self) -> AsyncIterator[RegistryEntry]:
@@ -248,8 +251,9 @@ def open_runners(
     keys: Keys,
     clock_ms: Callable[[], int],
     settings: RunnerSettings = RunnerSettings(),
+    workers: Workers | None = None,
 ) -> StoredRunners:
-    """As the service has them."""
+    """As the service has them. Without `workers` the sandbox's own commands run on threads of this process: for tests."""
     proxy = Proxy(egress, settings.domains) if settings.domains else None
 
     def providers(tenant: str) -> Iterable[Provider[Any]]:
@@ -257,6 +261,8 @@ def open_runners(
             tenant=tenant, http=egress, proxy=proxy, secrets=vault.find_signing_keys(tenant),
             blobs=StoredBlobs(store, tenant, clock_ms), states=StoredStates(store, tenant, clock_ms),
         )  # fmt: skip
+        if workers is not None:
+            supplies["workers"] = workers
         return make_providers(tenant, settings, keys, supplies)
 
     return StoredRunners(Pool(providers, StoredLeases(store, clock_ms), clock_ms), store, keys, clock_ms, settings.folder)

@@ -135,6 +135,54 @@ class AsideOutcome(msgspec.Struct, frozen=True, kw_only=True):
     is_cut: bool = False
 
 
+class Folder(msgspec.Struct, frozen=True, kw_only=True):
+    """Files without a session, in which operations and commands follow one another: where a runner works. `top` is where its
+    paths start, a directory at or below /workspace; what lies below `read_roots` can be read too."""
+
+    id: str
+    top: str = "/workspace"
+    read_roots: list[str] = []
+    total_bytes: int = 100 << 20
+    entries_max: int = 10_000
+
+
+FileVerb = Literal["read", "list", "stat", "survey", "directory", "write", "seed", "link", "mkdir", "move", "delete", "drop"]
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """What is done to one path of a folder. `target` is where a file is moved to; `contents` are a link's target too. `seed`
+    writes over what is read-only, and `drop` removes it; `survey` reads all files below a directory."""
+
+    verb: FileVerb
+    path: str
+    contents: bytes = b""
+    target: str = ""
+    recursive: bool = False
+    readonly: bool = False
+    mode: int | None = None
+
+
+class Performed(msgspec.Struct, frozen=True, kw_only=True):
+    """`data` is what was asked for: a file's contents, JSON of entries, MessagePack of a survey. `changes` are what happened to
+    /workspace since they were last told; every name that is gone is told, also those below a directory."""
+
+    data: bytes = b""
+    changes: FileChanges = FileChanges()
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """A program that a fresh interpreter runs over the files of a folder. `preparation` is code that is run before it, and
+    sets what it finds; `cwd` must be a directory of it."""
+
+    language: Language
+    code: str
+    preparation: str = ""
+    cwd: str | None = None
+    filename: str | None = None
+    stdin: str = ""
+    limits: SessionLimits
+
+
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """What a snapshot says of itself."""
 
@@ -146,7 +194,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """`memory_bytes` is what each live session takes: the private memory of its guests, and its files."""
+    """`memory_bytes` is what each live session takes: the private memory of its guests, and its files; and each folder."""
 
     memory_bytes: dict[str, int]
     running: list[str]
@@ -234,6 +282,29 @@ class Worker(Protocol):
     async def compare(self, old: str, new: str) -> Difference:
         """Two snapshots that were described, not long ago: otherwise it is refused."""
         ...
+
+    async def open_folder(self, folder: Folder, changes: FileChanges) -> None:
+        """Open a folder with the files that the store has; one of this id that is open already is replaced."""
+
+    async def perform(self, folder_id: str, operation: Operation) -> Performed:
+        """One operation on its files. Reading waits for no command, and sees the files as they were before it."""
+        ...
+
+    async def command(self, folder_id: str, command: Command, *, on_output: OnOutput | None = None) -> RunOutcome:
+        """Run a program over its files, which are afterwards as it left them; as they were, if a limit or a cancel ended it."""
+        ...
+
+    async def cancel_command(self, folder_id: str) -> bool: ...
+
+    async def pack_folder(self, folder_id: str) -> Frozen:
+        """All its files, whole."""
+        ...
+
+    async def replace_folder(self, folder_id: str, pack: bytes, source_id: str | None, kept: Sequence[str]) -> Performed:
+        """Give it the files of a pack, or of another folder; but for the directories that are `kept`, by their paths."""
+        ...
+
+    async def close_folder(self, folder_id: str) -> None: ...
 
     async def cancel(self, session_id: str) -> bool:
         """Stop the run under way; False if there is none."""

@@ -51,6 +51,7 @@ def _derive(verb: str) -> tuple[type[msgspec.Struct], Any]:
 
 VERBS: Final = {verb: _derive(verb) for verb in vars(Worker) if inspect.iscoroutinefunction(getattr(Worker, verb))}
 _REQUEST: Final[Any] = typing.Union[tuple(request for request, _ in VERBS.values())]  # noqa: UP007  # made, not written
+_LARGE_PARAMETERS: Final = ("opening", "recording", "changes", "aside", "operation", "pack")
 _LARGE: Final[dict[type, tuple[str, ...]]] = {
     FileEntry: ("data",),
     FileChanges: ("written",),
@@ -59,10 +60,9 @@ _LARGE: Final[dict[type, tuple[str, ...]]] = {
     interface.Aside: ("module", "stdin", "files", "changes"),
     interface.RunOutcome: ("result", "changes", "frozen", "recording"),
     interface.AsideOutcome: ("result", "changes"),
-    **{
-        request: tuple(name for name in ("opening", "recording", "changes", "aside", "pack") if name in request.__struct_fields__)
-        for request, _ in VERBS.values()
-    },
+    interface.Operation: ("contents",),
+    interface.Performed: ("data", "changes"),
+    **{request: tuple(name for name in _LARGE_PARAMETERS if name in request.__struct_fields__) for request, _ in VERBS.values()},
 }
 
 

@@ -48,8 +48,12 @@ class StoreMount:
         self.name, self.path, self.read_only = name, path, read_only
         self.is_near = store.is_near
         self._store, self._side = store, side
-        self._agreed = msgspec.json.decode(known, type=dict[str, Agreed]) if known else {}
         self._lock = asyncio.Lock()
+        self.recall(known)
+
+    def recall(self, known: bytes) -> None:
+        """The session's files are again what they were when this was persisted."""
+        self._agreed = msgspec.json.decode(known, type=dict[str, Agreed]) if known else {}
 
     @property
     def known(self) -> bytes:
@@ -71,9 +75,9 @@ class StoreMount:
                     raise too_large("a mount", MAX_MOUNT_BYTES)
                 await self._take(key, listed[key], contents, here)
             for key in gone:
-                if key in here and _digest(here[key]) == self._agreed[key].digest:
+                agreed = self._agreed.pop(key, None)
+                if agreed is not None and key in here and _digest(here[key]) == agreed.digest:
                     await self._side.remove(key)
-                del self._agreed[key]
 
     async def _take(self, key: str, version: str, contents: bytes, here: dict[str, bytes | None]) -> None:
         before = self._agreed[key].digest if key in self._agreed else ""

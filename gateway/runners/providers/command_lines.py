@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 NO_RESULT = "RESULT_NOT_SERIALIZABLE"
 
 _DROPPED = re.compile(r"(\d+) more were dropped")
-ReadFile = Callable[[str], bytes]
+ReadFile = Callable[[str], Awaitable[bytes]]
 
 
 def count_dropped_bytes(diagnostics: Any) -> int:
@@ -47,16 +47,16 @@ class Program:
     stdin: str = ""
 
 
-def parse(command: Command, read: ReadFile) -> Program:
+async def parse(command: Command, read: ReadFile) -> Program:
     """`read` gives the contents of a file of the workspace, relative to the command's working directory."""
     name, args = command.program.rpartition("/")[2], command.args
     language = LANGUAGE_OF_COMMAND.get(name)
     if language is not None:
-        return _parse(command, language, LANGUAGES[language].code_flag, read)
+        return await _parse(command, language, LANGUAGES[language].code_flag, read)
     return Program(Language.SHELL, shlex.join([command.program, *args]), [], stdin=command.stdin)
 
 
-def _parse(command: Command, language: Language, flag: str, read: ReadFile) -> Program:
+async def _parse(command: Command, language: Language, flag: str, read: ReadFile) -> Program:
     args = command.args
     if not args or args[0] == "-":
         return Program(language, command.stdin, args[:1] + args[1:])
@@ -70,7 +70,7 @@ def _parse(command: Command, language: Language, flag: str, read: ReadFile) -> P
     if first.startswith("-"):
         raise unsupported(f"{command.program} {first[:40]} is not supported by provider wasm", f"use {flag} CODE or a file")
     try:
-        code = read(first).decode()
+        code = (await read(first)).decode()
     except UnicodeDecodeError:
         raise invalid(f"{first[:200]} is not a text file") from None
     given = rest if language is Language.SHELL else [first, *rest]

@@ -115,10 +115,10 @@ class Asides:
     """Those of one worker. `run` is called on any thread; `tidy` when there is time, after some of them."""
 
     def __init__(self) -> None:
-        self._spares = Spares()
+        self.spares = Spares()
         self._modules = Modules()
-        self.tidy = self._spares.tidy
-        self.close = self._spares.close
+        self.tidy = self.spares.tidy
+        self.close = self.spares.close
 
     def run(
         self, aside: Aside, files: Checkpoint, quotas: VfsLimits, registry: Registry, cancel: Cancel, asked_ns: int
@@ -131,12 +131,12 @@ class Asides:
             return AsideOutcome(result=_make_late(limits))
         meter = _Meter(limits.max_stdout_bytes, cancel)
         limits = _replace(limits, wall_ms=left_ms, max_stdout_bytes=min(limits.max_stdout_bytes + 1, MOST.max_stdout_bytes))
-        fork = self._spares.take(None if prepared is not None else aside.language or Language.SHELL)
+        fork = self.spares.take(None if prepared is not None else aside.language or Language.SHELL)
         try:
             fork.become(files, quotas, limits, registry)
             return _run(fork, aside, prepared, cancel, meter)
         finally:
-            self._spares.discard(fork)
+            self.spares.discard(fork)
 
 
 @dataclass(slots=True)

@@ -32,18 +32,24 @@ from sandbox.workers.interface import (
     Aside,
     AsideOutcome,
     CallReply,
+    Command,
     Facts,
     Fetch,
     FileChanges,
     FileName,
+    Folder,
     Frozen,
     OnCall,
     OnOutput,
     Opening,
+    Operation,
+    Performed,
     RunOutcome,
     Status,
 )
 from sandbox.workers.local.file_changes import Digests, Plan, carry_out, compare, read_entries
+from sandbox.workers.local.folder_files import READING
+from sandbox.workers.local.folders import Folders
 from sandbox.workers.local.run_relay import Output, Switchboard
 from sandbox.workers.local.side_programs import Asides
 from sandbox.workers.local.slots import SlotCancel, Slots
@@ -88,6 +94,7 @@ class LocalWorker:
         self._load = Load()
         self._heaps = Heaps()
         self._asides = Asides()
+        self._folders = Folders(self._asides.spares)
         self._sessions: dict[str, _Live] = {}
         self._resuming: dict[str, _Live] = {}
         self._described: dict[str, Description] = {}
@@ -346,6 +353,46 @@ class LocalWorker:
             raise RequestError("INVALID_ARGUMENT", "the snapshot has not been described here") from None
         return await self._compute(lambda: diff.compare(before, after))
 
+    async def open_folder(self, folder: Folder, changes: FileChanges) -> None:
+        self._folders.put(await self._compute(lambda: Folders.make(folder, changes)))
+
+    async def perform(self, folder_id: str, operation: Operation) -> Performed:
+        place = self._folders.find(folder_id)
+        async with contextlib.nullcontext() if operation.verb in READING else place.turn:
+            return await self._compute(lambda: Folders.perform(place, operation))
+
+    async def command(self, folder_id: str, command: Command, *, on_output: OnOutput | None = None) -> RunOutcome:
+        place, folders = self._folders.find(folder_id), self._folders
+        cancel = SlotCancel(self._slots)
+        async with place.turn:
+            place.cancel = cancel
+            output = Output(asyncio.get_running_loop(), on_output) if on_output is not None else None
+            show = output.write if output is not None else None
+            try:
+                return await self._compute(lambda: folders.command(place, command, show, cancel), cancel, self._asides.tidy)
+            finally:
+                place.cancel = None
+                if output is not None:
+                    output.flush()
+
+    async def cancel_command(self, folder_id: str) -> bool:
+        cancel = self._folders.find(folder_id).cancel
+        if cancel is not None:
+            cancel.ask()
+        return cancel is not None
+
+    async def pack_folder(self, folder_id: str) -> Frozen:
+        place = self._folders.find(folder_id)
+        return await self._compute(lambda: Folders.pack(place))
+
+    async def replace_folder(self, folder_id: str, pack: bytes, source_id: str | None, kept: Sequence[str]) -> Performed:
+        place, source = self._folders.find(folder_id), None if source_id is None else self._folders.find(source_id)
+        async with place.turn, self._inspecting:
+            return await self._compute(lambda: Folders.replace(place, pack, source, kept))
+
+    async def close_folder(self, folder_id: str) -> None:
+        self._folders.close(folder_id)
+
     async def cancel(self, session_id: str) -> bool:
         lives = (self._sessions.get(session_id), self._resuming.get(session_id))
         cancels = [live.cancel for live in lives if live is not None and live.cancel is not None]
@@ -364,8 +411,11 @@ class LocalWorker:
 
     async def status(self) -> Status:
         return Status(
-            memory_bytes={name: live.held_bytes for name, live in self._sessions.items()},
-            running=sorted({*self._resuming, *(name for name, live in self._sessions.items() if live.cancel is not None)}),
+            memory_bytes={name: live.held_bytes for name, live in self._sessions.items()} | self._folders.measure(),
+            running=sorted(
+                {*self._resuming, *(name for name, live in self._sessions.items() if live.cancel is not None)}
+                | {*self._folders.list_running()}
+            ),
         )
 
     async def aclose(self) -> None:

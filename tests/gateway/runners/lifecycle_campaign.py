@@ -48,6 +48,7 @@ from gateway.stores.factory import open_store
 from gateway.stores.store import Store
 from gateway.tenants.vault import Vault
 from sandbox.encoding.sealing import Keys
+from sandbox.workers.process_pool import PoolOptions, ProcessWorkers
 from tests.gateway.runners import sshd
 from tests.gateway.runners.engine import FakeEngine
 from tests.gateway.runners.places import Vault as Secrets
@@ -92,7 +93,7 @@ class World:
 # A gateway, in a process of its own
 
 
-async def _open(world: World) -> tuple[Store, StoredRunners]:
+async def _open(world: World) -> tuple[Store, StoredRunners, ProcessWorkers | None]:
     store = await open_store(str(world.folder / "data"), own=True)
     keys = Keys.of(b"k" * 32)
     if await store.tenant(TENANT) is None:
@@ -104,12 +105,13 @@ async def _open(world: World) -> tuple[Store, StoredRunners]:
     defaults["socket_path"] = world.socket
     egress = Egress(ports=world.ports, allow_private=[f"127.0.0.1:{port}" for port in world.ports])
     settings = RunnerSettings(folder=world.folder / "runners", ssh_hosts=("127.0.0.1",), docker_images=("rust:latest",))
-    runners = open_runners(store, vault, egress, keys, _now_ms, settings)
+    workers = ProcessWorkers(PoolOptions(jail="best_effort", spares=0)) if world.destination.provider_id == "wasm" else None
+    runners = open_runners(store, vault, egress, keys, _now_ms, settings, workers)
     await runners.recover()
     await runners.add(TENANT, world.destination)
     for thread in THREADS:
         await runners.select(TENANT, thread, "box", "/workspace")
-    return store, runners
+    return store, runners, workers
 
 
 def _now_ms() -> int:
@@ -120,7 +122,7 @@ def serve(connection: Connection, world: World) -> None:
     """Answers verbs until it is killed or told to end."""
 
     async def main() -> None:
-        store, runners = await _open(world)
+        store, runners, workers = await _open(world)
         connection.send(("ready", None))
         while True:
             verb, thread, argument = await asyncio.to_thread(connection.recv)
@@ -131,6 +133,8 @@ def serve(connection: Connection, world: World) -> None:
             except GatewayError as refused:
                 connection.send((refused.code, str(refused)))
         await runners.pool.close()
+        if workers is not None:
+            await workers.aclose()
         await store.close()
         connection.send(("ok", None))
 

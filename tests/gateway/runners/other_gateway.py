@@ -12,16 +12,31 @@ from urllib.parse import unquote
 import msgspec
 
 from gateway.egress.peer_gateway import Reply, Unreachable
-from gateway.errors import GatewayError
 from gateway.events import Event
 from gateway.runners.artifacts import pack_tree
-from gateway.runners.providers.wasm_workspace import Workspace
 from gateway.runners.wire import FileEntry
 from sandbox.engine.limits import Cancel
+from sandbox.errors import RequestError
 from sandbox.guests.state import SessionState
 from sandbox.sessions.request_checks import parse_language
 from sandbox.sessions.session import Session
 from sandbox.wire import RunRequest, RunResult
+from sandbox.workers.interface import Operation
+from sandbox.workers.local.folder_files import FolderFiles
+
+_STATUSES = {
+    "PATH_NOT_FOUND": 404, "PATH_READ_ONLY": 403, "PATH_OUTSIDE_WORKSPACE": 403, "PATH_NOT_A_FILE": 400, "RUNNER_TOO_LARGE": 413,
+    "RUNNER_INVALID": 400, "PATH_REQUIRED": 400,
+}  # fmt: skip
+
+
+class Files(FolderFiles):
+    def do(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
+        asked: dict[str, Any] = {"verb": verb, "path": path, "contents": contents, **options}
+        return self.perform(Operation(**asked))
+
+    def read(self, path: str) -> bytes:
+        return self.do("read", path)
 
 
 class OtherGateway:
@@ -116,16 +131,16 @@ class OtherGateway:
         return _reply(202, {"id": name, "state": "running"})
 
     def _look_at(self, session: Session, kind: str, path: str) -> Reply:
-        place = Workspace(session.vfs)
+        place = Files(session.vfs)
         try:
             if kind == "archive":
-                listed = msgspec.json.decode(place.perform("list", path, recursive=True), type=list[FileEntry])
+                listed = msgspec.json.decode(place.do("list", path, recursive=True), type=list[FileEntry])
                 read = [(one, place.read(f"{path}/{one.path}") if one.kind == "file" else b"") for one in listed]
                 return Reply(200, pack_tree(read))
             verb, options = ("list", {"recursive": False}) if kind == "files" else ("stat", {})
-            told = msgspec.json.decode(place.perform(verb, path, **options))
-        except GatewayError as refused:
-            return _reply(refused.status, {"error": refused.error})
+            told = msgspec.json.decode(place.do(verb, path, **options))
+        except RequestError as refused:
+            return _reply(_STATUSES[refused.error.code], {"error": refused.error})
         shown = [
             {
                 "name": one["path"],
@@ -139,17 +154,17 @@ class OtherGateway:
         return _reply(200, {"items": shown} if kind == "files" else shown[0])
 
     def _file(self, session: Session, method: str, path: str, body: bytes | None) -> Reply:
-        place = Workspace(session.vfs)
+        place = Files(session.vfs)
         try:
             if method == "GET":
                 return Reply(200, place.read(path))
             if method.startswith("DELETE"):
-                place.perform("delete", path, recursive="recursive" in method)
+                place.do("delete", path, recursive="recursive" in method)
             else:
-                place.perform("mkdir" if method == "mkdir" else "write", path, body or b"")
+                place.do("mkdir" if method == "mkdir" else "write", path, body or b"")
             return _reply(200, {"path": path})
-        except GatewayError as refused:
-            return _reply(refused.status, {"error": refused.error})
+        except RequestError as refused:
+            return _reply(_STATUSES[refused.error.code], {"error": refused.error})
 
 
 def _reply(status: int, value: Any) -> Reply:

@@ -18,6 +18,7 @@ from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.providers.wasm import Wasm
 from gateway.runners.runner_session import RunnerSession
 from gateway.runners.wire import Binding, Command, CommandResult, Destination, Octets, ReadFile, SecretRef, WriteFile
+from sandbox.workers.process_pool import PoolOptions, ProcessWorkers
 from tests.gateway.runners import dockerd
 from tests.gateway.runners.dockerd import Daemon
 from tests.gateway.runners.engine import FakeEngine
@@ -82,7 +83,9 @@ async def a_place(name: str, folder: Path, servers: Servers) -> AsyncIterator[Pl
     base.mkdir()
     async with contextlib.AsyncExitStack() as stack:
         if name == "wasm":
-            place = Place(Wasm(), Destination(id="d", provider_id="wasm"), None)
+            workers = ProcessWorkers(PoolOptions(jail="best_effort", spares=0))
+            stack.push_async_callback(workers.aclose)
+            place = Place(Wasm(workers=workers), Destination(id="d", provider_id="wasm"), None)
         elif name == "unix-local":
             place = Place(UnixLocal(base), Destination(id="d", provider_id="unix-local"), base)
         elif name == "ssh":

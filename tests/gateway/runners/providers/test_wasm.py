@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from gateway.errors import BadRequest, GatewayError, Unavailable, Unsupported
+from gateway.errors import BadRequest, GatewayError, TooLarge, Unavailable, Unsupported
+from gateway.runners import command_life
 from gateway.runners.artifacts import MemoryBlobs
+from gateway.runners.mounts.manifests import volume_folder
 from gateway.runners.providers.ssh import Ssh
 from gateway.runners.providers.wasm import Wasm, WasmSession
-from gateway.runners.providers.wasm_workspace import Workspace
-from gateway.runners.wire import ArtifactRequest, Destination
+from gateway.runners.wire import ArtifactRequest, Destination, Manifest
 from sandbox.encoding.sealing import Keys
+from sandbox.filesystem.vfs import Vfs
+from sandbox.snapshots import snapshot_format
+from sandbox.workers import process_worker
+from sandbox.workers.interface import Operation
+from sandbox.workers.local.folder_files import FolderFiles
+from sandbox.workers.process_pool import PoolOptions, ProcessWorkers
 from tests.gateway.runners.places import Servers, Vault, a_place, go, read, run, until, write
 from tests.gateway.runners.sshd import Server
 from tests.gateway.runners.test_beneath import swapping
@@ -224,15 +235,162 @@ async def _status(running: asyncio.Task[Any]) -> str:
 # hatchway
 
 
-def test_tm_lim_starve_wasm_files_are_worked_on_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    perform, threads = Workspace.perform, list[int]()
+# The worker
 
-    def note(self: Workspace, *args: Any, **options: Any) -> bytes:
+
+def in_worker(check: Callable[[WasmSession, ProcessWorkers], Any], place: Destination = WASM, **supplies: Any) -> None:
+    async def main() -> None:
+        workers = ProcessWorkers(PoolOptions(jail="best_effort", spares=0))
+        provider = Wasm(tenant="acme", workers=workers, **supplies)
+        try:
+            await check(await provider.create(place), workers)
+        finally:
+            await provider.close()
+            await workers.aclose()
+
+    go(main())
+
+
+async def kill_worker(workers: ProcessWorkers, number: signal.Signals = signal.SIGKILL) -> int:
+    pid = workers.pid_of("acme")
+    assert pid is not None
+    os.kill(pid, number)
+    if number is signal.SIGKILL:
+        await until(lambda: workers.pid_of("acme") != pid)
+    return pid
+
+
+def test_tm_lim_starve_a_wasm_command_computes_in_its_tenants_worker_and_ends_with_it() -> None:
+    async def check(session: WasmSession, workers: ProcessWorkers) -> None:
+        await write(session, "f", b"kept")
+        began_s = time.process_time()
+        running = asyncio.create_task(
+            run(session, "python3", "-c", "print(1, flush=True)\nopen('g', 'w').write('x')\nwhile 1: pass")
+        )
+        await until(lambda: "c" in session._running and bool(session._running["c"].output.kept[0]))
+        await asyncio.sleep(1)
+        assert time.process_time() - began_s < 0.5  # it computes, but not here
+        assert await read(session, "f") == b"kept"
+        await kill_worker(workers)
+        done = await running
+        assert (done.status, done.stdout) == ("lost", "1\n")
+        assert (await run(session, "sh", "-c", "ls; cat f")).stdout == "f\nkept"
+
+    in_worker(check)
+
+
+def test_tm_lim_starve_a_worker_that_does_not_end_a_command_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command_life, "_LOST_AFTER_MS", 300)
+    monkeypatch.setattr(process_worker, "STOP_SECONDS", 0.3)
+
+    async def check(session: WasmSession, workers: ProcessWorkers) -> None:
+        await write(session, "f", b"kept")
+        running = asyncio.create_task(run(session, "sh", "-c", "echo begun; sleep 100"))
+        await until(lambda: "c" in session._running and bool(session._running["c"].output.kept[0]))
+        pid = await kill_worker(workers, signal.SIGSTOP)
+        asyncio.get_running_loop().call_later(0.1, session._running["c"].control.ask, "cancelled")
+        assert (await running).status in ("lost", "cancelled")
+        await until(lambda: not Path(f"/proc/{pid}").exists())
+        assert (await run(session, "cat", "f")).stdout == "kept"
+
+    in_worker(check)
+
+
+def test_tm_snap_bomb_a_runners_snapshot_is_unpacked_and_its_files_are_compared_in_the_worker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*args: Any, **options: Any) -> Any:
+        raise AssertionError("in the gateway's process")
+
+    async def check(session: WasmSession, workers: ProcessWorkers) -> None:
+        for place, name in ((snapshot_format, "unpack"), (snapshot_format, "thaw"), (snapshot_format, "pack"), (Vfs, "__init__")):
+            monkeypatch.setattr(place, name, refuse)
+        monkeypatch.setattr(Vfs, "at", refuse)
+        await write(session, "f", b"old")
+        taken = await session.snapshot()
+        assert taken is not None
+        await run(session, "sh", "-c", "echo new > f; mkdir d; echo > d/g")
+        await session.restore(taken.snapshot_id)
+        assert await read(session, "f") == b"old" and [one.path for one in await session.list_entries(".", recursive=True)] == [
+            "f"
+        ]
+        assert [key for key in await session.provider.states.load(session.id) if key.startswith("file:")] == ["file:/f"]
+
+    in_worker(check)
+
+
+def test_tm_lim_files_a_runners_files_are_in_what_its_tenant_holds() -> None:
+    async def check(session: WasmSession, workers: ProcessWorkers) -> None:
+        await run(session, "sh", "-c", "head -c 5000000 /dev/zero > f; head -c 3000000 /dev/zero > /tmp/g")
+        assert sum((await (await workers.of("acme")).status()).memory_bytes.values()) >= 8_000_000
+
+    in_worker(check)
+
+
+def test_what_could_not_be_persisted_is_undone_and_said_and_nothing_else_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def check(session: WasmSession, workers: ProcessWorkers) -> None:
+        await write(session, "f", b"kept")
+        with monkeypatch.context() as broken:
+
+            async def fail(*args: Any) -> None:
+                raise TooLarge("QUOTA_EXCEEDED", "the tenant's storage is used up")
+
+            broken.setattr(session.provider.states, "save", fail)
+            with pytest.raises(TooLarge):
+                await write(session, "f", b"lost")
+            with pytest.raises(TooLarge):
+                await run(session, "sh", "-c", "echo lost > f; echo lost > g")
+            with pytest.raises(TooLarge):
+                await session.delete("f", recursive=False)
+        assert await read(session, "f") == b"kept"
+        assert (await run(session, "sh", "-c", "ls; cat f; echo more >> f")).stdout == "f\nkept"
+        assert await read(session, "f") == b"keptmore\n"
+
+    in_worker(check)
+
+
+def test_a_mounts_newer_object_is_never_replaced_by_what_a_lost_worker_had(tmp_path: Path) -> None:
+    volume = volume_folder(tmp_path, "d", "data")
+    (volume / "o").write_text("1")
+    mount = {"name": "data", "path": "m", "intent": {"kind": "provider_native", "uri": "data"}}
+    place = Destination(id="d", provider_id="wasm", default_manifest=msgspec.convert({"mounts": [mount]}, Manifest))
+
+    async def check(session: WasmSession, workers: ProcessWorkers) -> None:
+        assert await read(session, "m/o") == b"1"
+        (volume / "o").write_text("newer")
+        running = asyncio.create_task(run(session, "sh", "-c", "cat m/o; sleep 100"))
+        await until(lambda: "c" in session._running and bool(session._running["c"].output.kept[0]))
+        await kill_worker(workers)
+        done = await running
+        assert (done.status, done.stdout, done.warnings) == ("lost", "newer", [])
+        assert (volume / "o").read_text() == "newer"
+        assert (await run(session, "cat", "m/o")).stdout == "newer"
+
+    in_worker(check, place, volumes=tmp_path)
+
+
+def test_a_session_goes_on_in_the_worker_that_replaces_its_own() -> None:
+    async def check(session: WasmSession, workers: ProcessWorkers) -> None:
+        await write(session, "f", b"kept")
+        running = asyncio.create_task(run(session, "sh", "-c", "echo begun; sleep 1; echo end > g"))
+        await until(lambda: "c" in session._running and bool(session._running["c"].output.kept[0]))
+        await workers.refresh()
+        assert await read(session, "f") == b"kept"
+        assert (await running).exit_code == 0
+        assert (await run(session, "sh", "-c", "cat f g", command_id="d")).stdout == "keptend\n"
+
+    in_worker(check)
+
+
+def test_tm_lim_starve_wasm_files_are_worked_on_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    perform, threads = FolderFiles.perform, list[int]()
+
+    def note(self: FolderFiles, asked: Operation) -> bytes:
         threads.append(threading.get_ident())
-        return perform(self, *args, **options)
+        return perform(self, asked)
 
     async def check(session: WasmSession) -> None:
-        monkeypatch.setattr(Workspace, "perform", note)
+        monkeypatch.setattr(FolderFiles, "perform", note)
         await write(session, "a", b"x")
         assert await read(session, "a") == b"x" and [one.path for one in await session.list_entries(".", recursive=True)] == ["a"]
         assert threads and threading.get_ident() not in threads
