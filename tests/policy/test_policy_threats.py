@@ -6,6 +6,7 @@ import hashlib
 import re
 import time
 import types
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -342,6 +343,19 @@ def test_tm_pol_012_diff_compares_hook_programs_by_content(tmp_path: Path, capsy
     assert main(["diff", str(tmp_path / "old/p.hatch"), str(tmp_path / "new/p.hatch")]) == 1
     assert f"sha256:{digest(b'exit 0')[:16]}" in capsys.readouterr().out
     assert main(["diff", str(tmp_path / "old/p.hatch"), str(tmp_path / "same/p.hatch")]) == 0
+
+
+def test_tm_pol_011_no_rule_is_about_a_text_that_only_looks_like_another() -> None:
+    """`deny … when tenant == "acme⠀"` would read like a rule about acme, and protect nothing."""
+    seen = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"  # marks that are drawn
+    blank = ["\u2800", "\u2d7f", "\u3164", "\uffa0", "\u115f", "\U00016fe4", "\U0001d159", "\u034f", "\ufe0f"]
+    for number in range(0x110000):
+        if unicodedata.category(chr(number)) in ("Zs", "Zl", "Zp", "Cf") and chr(number) not in " " + seen:
+            blank.append(chr(number))
+    assert len(blank) > 160
+    for char in blank:
+        found = errors(small(f'allow fs.read\ndeny fs.read when tenant == "acme{char}"'))
+        assert set(found) & {"HP004", "HP026"}, f"U+{ord(char):04X} {found}"
 
 
 def test_tm_pol_011_a_replay_of_nothing_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
