@@ -117,7 +117,6 @@ class Service:
         self.default = DefaultPolicy(configuration.policy, self.policies, self.catalogue)
         self._construct_sessions()
         self._construct_runs()
-        self.files = Files(store, now)
         self.workspace = GovernedFiles(self._find_files, self.sessions)
         self.values = Values(store, self.sessions, now)
         self.single_runs = SingleRuns(self.sessions, self.runs, self.workspace, readiness.require)
@@ -222,8 +221,8 @@ class Service:
     def _find_files(self, session: Session) -> Files:
         """The session's own, or those of the thread that it is bound to."""
         if session.thread_id is None:
-            return self.files
-        return ThreadFiles(self.store, self.clock.now_ms, self.runners, session.thread_id)
+            return Files(self.store, self.clock.now_ms, session.tenant, session.id)
+        return ThreadFiles(self.store, self.clock.now_ms, session, self.runners, session.thread_id)
 
     def _find_pods(self, tenant: str) -> tuple[str, Path] | None:
         pods = self.configuration.registry_pods

@@ -37,7 +37,7 @@ class SessionFiles:
             for file in changes.written:
                 if file.path == key:
                     return bytes(file.data)
-        found = await self._of(caller).read_bytes(caller.tenant, caller.session_id, key, _make_filter(caller))
+        found = await self._of(caller).read_bytes(key, _make_filter(caller))
         if found is None:
             raise ToolError("NOT_FOUND", f"there is no file {path[:200]!r}")
         if len(found[1]) > max_bytes:
@@ -47,13 +47,13 @@ class SessionFiles:
     async def write(self, caller: Caller, path: str, data: bytes) -> None:
         key = _require(caller, "fs.write", path, bytes=len(data))
         files = self._of(caller)
-        stat = await files.stat(caller.tenant, caller.session_id, key)
+        stat = await files.stat(key)
         if key == "/" or (stat is not None and (stat.is_readonly or stat.is_directory)):
             raise ToolError("PERMISSION_DENIED", f"{path[:200]!r} cannot be written")
         if caller.context.session.thread_id is not None:
-            await files.write_bytes(caller.tenant, caller.session_id, key, data)
+            await files.write_bytes(key, data)
             return
-        layers = files.put_under(caller.tenant, caller.session_id, caller.context.left)
+        layers = files.put_under(caller.context.left)
         if (obstacle := await layers.obstacle(key)) is not None:
             raise ToolError("PERMISSION_DENIED", f"{path[:200]!r} cannot be written: {obstacle}")
         mode = None if stat is None else stat.mode
@@ -64,7 +64,7 @@ class SessionFiles:
     async def names(self, caller: Caller, path: str) -> list[str]:
         key = _require(caller, "fs.read", path)
         permitted = _make_filter(caller)
-        listed = await self._of(caller).list(caller.tenant, caller.session_id, key)
+        listed = await self._of(caller).list(key)
         found = {file.name async for file in iterate_fairly(listed) if permitted(file.path)}
         above = key.rstrip("/") + "/"
         for changes in caller.context.left:

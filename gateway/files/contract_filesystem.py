@@ -23,7 +23,9 @@ class SessionFileSystem:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.files = Files(store, now_ms)
+
+    def of(self, session_id: str) -> Files:
+        return Files(self.store, now_ms, self.tenant, session_id)
 
     async def ready(self, session_id: str) -> Files:
         at = now_ms()
@@ -35,31 +37,31 @@ class SessionFileSystem:
                 await self.store.write(self.tenant, [PutSession(session, expect=ABSENT)])
             except Conflict:
                 pass
-        return self.files
+        return self.of(session_id)
 
     async def read(self, session_id: str, path: str) -> SessionFile | None:
-        return await self.files.read(self.tenant, session_id, path)
+        return await self.of(session_id).read(path)
 
     async def stat(self, session_id: str, path: str) -> FileStat | None:
-        return await self.files.stat(self.tenant, session_id, path)
+        return await self.of(session_id).stat(path)
 
     async def list(self, session_id: str, path: str = "/") -> Infos:
-        return await self.files.list(self.tenant, session_id, path)
+        return await self.of(session_id).list(path)
 
     async def write(self, session_id: str, path: str, content: str, encoding: str = "text") -> SessionFile:
-        return await (await self.ready(session_id)).write(self.tenant, session_id, path, content, encoding)
+        return await (await self.ready(session_id)).write(path, content, encoding)
 
     async def seed(self, session_id: str, file: InitialFile) -> SessionFile:
-        return await (await self.ready(session_id)).seed(self.tenant, session_id, file)
+        return await (await self.ready(session_id)).seed(file)
 
     async def mkdir(self, session_id: str, path: str) -> FileInfo:
-        return await (await self.ready(session_id)).mkdir(self.tenant, session_id, path)
+        return await (await self.ready(session_id)).mkdir(path)
 
     async def delete(self, session_id: str, path: str, *, recursive: bool = False) -> bool:
-        return await self.files.delete(self.tenant, session_id, path, recursive=recursive)
+        return await self.of(session_id).delete(path, recursive=recursive)
 
     async def grep(self, session_id: str, pattern: str, path_pattern: str | None = None) -> Matches:
-        return await self.files.grep(self.tenant, session_id, pattern, path_pattern)
+        return await self.of(session_id).grep(pattern, path_pattern)
 
 
 class InMemorySessionFileSystemFactory:

@@ -61,104 +61,107 @@ _BASE64_STEP: Final = 3 << 14
 
 
 class Files:
-    def __init__(self, store: Store, clock_ms: Callable[[], int]) -> None:
+    """Those of one session."""
+
+    def __init__(self, store: Store, clock_ms: Callable[[], int], tenant: str, session_id: str) -> None:
         self._store = store
         self._clock_ms = clock_ms
+        self._tenant = tenant
+        self._session_id = session_id
 
-    async def read(self, tenant: str, session_id: str, path: str, permitted: Permitted = permit_all) -> SessionFile | None:
+    async def read(self, path: str, permitted: Permitted = permit_all) -> SessionFile | None:
         """What a link leads to must be `permitted` as well, here and below; else there is nothing."""
         key = normalize(path)
         if key == "/":
-            return show(self._root(session_id), SessionFile)
-        found = await self.read_bytes(tenant, session_id, path, permitted)
-        return None if found is None else await run_large(tenant, len(found[1]), _session_file, *found)
+            return show(self._root(), SessionFile)
+        found = await self.read_bytes(path, permitted)
+        return None if found is None else await run_large(self._tenant, len(found[1]), _session_file, *found)
 
-    async def read_bytes(
-        self, tenant: str, session_id: str, path: str, permitted: Permitted = permit_all
-    ) -> tuple[StoredFile, bytes] | None:
+    async def read_bytes(self, path: str, permitted: Permitted = permit_all) -> tuple[StoredFile, bytes] | None:
         """A file's bytes and its digest, for those who do not want text. A directory has none."""
         key = normalize(path)
-        found = None if key == "/" else await self._content(tenant, session_id, key, permitted)
+        found = None if key == "/" else await self._content(key, permitted)
         if found is not None:
             require(found[0].path, found[0].mode, READ)
         return found
 
-    async def find_entry(self, tenant: str, session_id: str, path: str) -> StoredFile | None:
+    async def find_entry(self, path: str) -> StoredFile | None:
         """What is stored at a path itself: a link, not what it leads to."""
         key = normalize(path)
-        return None if key == "/" else await self._store.file(tenant, session_id, key)
+        return None if key == "/" else await self._store.file(self._tenant, self._session_id, key)
 
-    async def stat(self, tenant: str, session_id: str, path: str, permitted: Permitted = permit_all) -> FileStat | None:
+    async def stat(self, path: str, permitted: Permitted = permit_all) -> FileStat | None:
         key = normalize(path)
         if key == "/":
-            return show(self._root(session_id), FileStat)
-        found = await self._content(tenant, session_id, key, permitted)
+            return show(self._root(), FileStat)
+        found = await self._content(key, permitted)
         return None if found is None else show(found[0], FileStat)
 
-    async def list(self, tenant: str, session_id: str, path: str = "/", *, after: str | None = None, limit: int = -1) -> Infos:
+    async def list(self, path: str = "/", *, after: str | None = None, limit: int = -1) -> Infos:
         """Direct children, sorted by path; [] if there is no such directory. With `after`, a name, those that come after it."""
         key = normalize(path)
-        if key != "/" and (found := await self._store.content(tenant, session_id, key)) is not None and found[0].is_directory:
+        if (
+            key != "/"
+            and (found := await self._store.content(self._tenant, self._session_id, key)) is not None
+            and found[0].is_directory
+        ):
             require(key, found[0].mode, READ)
         start = None if after is None else f"{key.rstrip('/')}/{after}"
-        return [show(entry, FileInfo) for entry in await self._store.children(tenant, session_id, key, after=start, limit=limit)]
+        return [
+            show(entry, FileInfo)
+            for entry in await self._store.children(self._tenant, self._session_id, key, after=start, limit=limit)
+        ]
 
-    async def write(
-        self, tenant: str, session_id: str, path: str, content: str, encoding: str = "text", *, expect: str | None = None
-    ) -> SessionFile:
+    async def write(self, path: str, content: str, encoding: str = "text", *, expect: str | None = None) -> SessionFile:
         """`expect`: None, ABSENT, or the digest of what is there (`StoredFile.digest`); else PreconditionFailed."""
-        data, kind = await run_large(tenant, len(content), self._decode, content, encoding)
-        made = await self._put(tenant, session_id, path, data, kind, protect=True, expect=expect)
-        return await run_large(tenant, len(data), _session_file, made, data)
+        data, kind = await run_large(self._tenant, len(content), self._decode, content, encoding)
+        made = await self._put(path, data, kind, protect=True, expect=expect)
+        return await run_large(self._tenant, len(data), _session_file, made, data)
 
-    async def write_bytes(
-        self, tenant: str, session_id: str, path: str, content: bytes, *, expect: str | None = None
-    ) -> StoredFile:
-        kind = await run_large(tenant, len(content), detect_encoding, content)
-        return await self._put(tenant, session_id, path, content, kind, protect=True, expect=expect)
+    async def write_bytes(self, path: str, content: bytes, *, expect: str | None = None) -> StoredFile:
+        kind = await run_large(self._tenant, len(content), detect_encoding, content)
+        return await self._put(path, content, kind, protect=True, expect=expect)
 
-    async def seed(self, tenant: str, session_id: str, file: InitialFile) -> SessionFile:
-        data, kind = await run_large(tenant, len(file.content), self._decode, file.content, file.encoding)
+    async def seed(self, file: InitialFile) -> SessionFile:
+        data, kind = await run_large(self._tenant, len(file.content), self._decode, file.content, file.encoding)
         mode = usual_mode("file", file.is_readonly) if file.mode is None else file.mode & ~(0o222 if file.is_readonly else 0)
-        made = await self._put(tenant, session_id, file.path, data, kind, readonly=file.is_readonly, mode=mode)
-        return await run_large(tenant, len(data), _session_file, made, data)
+        made = await self._put(file.path, data, kind, readonly=file.is_readonly, mode=mode)
+        return await run_large(self._tenant, len(data), _session_file, made, data)
 
-    async def measure(self, tenant: str, file: InitialFile) -> int:
+    async def measure(self, file: InitialFile) -> int:
         """How many bytes it has, however they travel."""
-        return len((await run_large(tenant, len(file.content), self._decode, file.content, file.encoding))[0])
+        return len((await run_large(self._tenant, len(file.content), self._decode, file.content, file.encoding))[0])
 
-    async def mkdir(self, tenant: str, session_id: str, path: str) -> FileInfo:
+    async def mkdir(self, path: str) -> FileInfo:
         """The directory, made if there is nothing; if a file is there, that file."""
         key = normalize(path)
         if key == "/":
-            return self._root(session_id)
+            return self._root()
         at = self._clock_ms()
-        change = PutFile(session_id=session_id, path=key, id=uuid7(at), at=at, kind="directory", keep=True, protect=True)
-        await self._store.write(tenant, [change])
-        found = await self._store.file(tenant, session_id, key)
-        return show(found, FileInfo) if found is not None else await self.mkdir(tenant, session_id, path)
+        change = PutFile(session_id=self._session_id, path=key, id=uuid7(at), at=at, kind="directory", keep=True, protect=True)
+        await self._store.write(self._tenant, [change])
+        found = await self._store.file(self._tenant, self._session_id, key)
+        return show(found, FileInfo) if found is not None else await self.mkdir(path)
 
-    def put_under(self, tenant: str, session_id: str, changes: Iterable[FileChanges]) -> Layers:
+    def put_under(self, changes: Iterable[FileChanges]) -> Layers:
         """The session's files under changes that are not stored yet."""
-        return Layers(self._store, tenant, session_id, changes)
+        return Layers(self._store, self._tenant, self._session_id, changes)
 
-    async def list_below(self, tenant: str, session_id: str, path: str) -> Paths:
+    async def list_below(self, path: str) -> Paths:
         """All paths below one."""
         base = normalize(path).rstrip("/") + "/"
-        return [file.path for file in await self._store.tree(tenant, session_id) if file.path.startswith(base)]
+        return [file.path for file in await self._store.tree(self._tenant, self._session_id) if file.path.startswith(base)]
 
-    async def chmod(self, tenant: str, session_id: str, path: str, mode: int, permitted: Permitted = permit_all) -> FileInfo:
+    async def chmod(self, path: str, mode: int, permitted: Permitted = permit_all) -> FileInfo:
         """Other permissions, for what a link leads to."""
-        found = await self._content(tenant, session_id, normalize(path), permitted)
+        found = await self._content(normalize(path), permitted)
         if found is None:
             raise missing("file", path)
-        await self._store.write(tenant, [ChangeMode(session_id=session_id, path=found[0].path, mode=mode)])
+        await self._store.write(self._tenant, [ChangeMode(session_id=self._session_id, path=found[0].path, mode=mode)])
         return msgspec.structs.replace(show(found[0], FileInfo), mode=mode)
 
     async def delete(
         self,
-        tenant: str,
-        session_id: str,
         path: str,
         *,
         recursive: bool = False,
@@ -169,13 +172,13 @@ class Files:
         read-only file below it where `protect_below`. `expect` is the digest that must be there; else PreconditionFailed."""
         key = normalize(path)
         for _ in range(_ATTEMPTS):
-            found = None if key == "/" else await self._store.file(tenant, session_id, key)
+            found = None if key == "/" else await self._store.file(self._tenant, self._session_id, key)
             if expect is not None and (found is None or found.digest != expect):
                 raise PreconditionFailed("FILE_CHANGED", f"file was changed meanwhile: {key}", "read it again")
             if found is None:
                 return False
             change = DeleteFile(
-                session_id=session_id,
+                session_id=self._session_id,
                 path=key,
                 recursive=recursive,
                 protect=True,
@@ -183,7 +186,7 @@ class Files:
                 protect_below=protect_below,
             )
             try:
-                await self._store.write(tenant, [change])
+                await self._store.write(self._tenant, [change])
             except PreconditionFailed:
                 continue
             except (Forbidden, Conflict) as refused:
@@ -193,15 +196,11 @@ class Files:
             return True
         return False
 
-    async def grep(
-        self, tenant: str, session_id: str, pattern: str, path_pattern: str | None = None, *, regex: bool = False
-    ) -> Matches:
-        return (await self.search(tenant, session_id, pattern, path_pattern, regex=regex)).matches
+    async def grep(self, pattern: str, path_pattern: str | None = None, *, regex: bool = False) -> Matches:
+        return (await self.search(pattern, path_pattern, regex=regex)).matches
 
     async def search(
         self,
-        tenant: str,
-        session_id: str,
         pattern: str,
         path_pattern: str | None = None,
         *,
@@ -211,7 +210,7 @@ class Files:
         """Lines of text files in which the pattern is found, sorted by path; with what the bounds left out. A file that is not
         `permitted` is as if it were not there: it uses up no bound and is not counted as skipped. One that the session's user
         cannot read is."""
-        tree = await self._store.tree(tenant, session_id)
+        tree = await self._store.tree(self._tenant, self._session_id)
         unreadable = find_unreadable(tree)
         wanted = path_pattern or ""
         if wanted.startswith(f"{WORKSPACE}/"):
@@ -219,31 +218,27 @@ class Files:
         files = iterate_fairly(file for file in tree if file.kind == "file" and wanted in file.path)
         asked = [file async for file in files if permitted(file.path)]
         readable = [file for file in asked if file.path not in unreadable]
-        load = functools.partial(self._store.blobs, tenant)
-        found = await text_search.search(tenant, pattern, readable, load, regex=regex)
+        load = functools.partial(self._store.blobs, self._tenant)
+        found = await text_search.search(self._tenant, pattern, readable, load, regex=regex)
         left = len(asked) - len(readable)
         return msgspec.structs.replace(found, complete=False, skipped=found.skipped + left) if left else found
 
-    async def export_tar(
-        self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = permit_all
-    ) -> AsyncIterator[bytes]:
+    async def export_tar(self, path: str = "/", permitted: Permitted = permit_all) -> AsyncIterator[bytes]:
         """The tree below a directory, paths relative to it, one member at a time; without what is not `permitted`, what the
         session's user cannot read, and links that lead out of it."""
-        async for file, content in _members(self._store, tenant, session_id, normalize(path), permitted):
+        async for file, content in _members(self._store, self._tenant, self._session_id, normalize(path), permitted):
             if content is not None:
                 for part in tar.pack(tar.Member(file.path, file.kind, content, file.mode, file.updated_at, file.is_readonly)):
                     yield part
         yield tar.END
 
-    async def count_left_out(self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = permit_all) -> int:
+    async def count_left_out(self, path: str = "/", permitted: Permitted = permit_all) -> int:
         """How many links and files `export_tar` leaves out that are permitted."""
-        found = _members(self._store, tenant, session_id, normalize(path), permitted, is_counted=True)
+        found = _members(self._store, self._tenant, self._session_id, normalize(path), permitted, is_counted=True)
         return sum([content is None async for _, content in found])
 
     async def import_tar(
         self,
-        tenant: str,
-        session_id: str,
         archive: bytes,
         path: str = "/",
         require: Callable[[str, int], None] = lambda path, size: None,
@@ -253,14 +248,14 @@ class Files:
         key = normalize(path)
         base = "" if key == "/" else key
         limits, at = self._store.limits, self._clock_ms()
-        found = await tar.read(tenant, archive, members_max=limits.session_files, bytes_max=limits.session_bytes)
+        found = await tar.read(self._tenant, archive, members_max=limits.session_files, bytes_max=limits.session_bytes)
         async for entry in iterate_fairly(found):
             require(_join_below(base, entry.path), entry.size)
 
         def describe() -> list[Change]:
             return [
                 PutFile(
-                    session_id=session_id,
+                    session_id=self._session_id,
                     path=_join_below(base, entry.path),
                     id=uuid7(at),
                     at=at,
@@ -276,13 +271,11 @@ class Files:
                 for entry in found
             ]
 
-        await self._store.write(tenant, await run_large(tenant, len(archive), describe))
+        await self._store.write(self._tenant, await run_large(self._tenant, len(archive), describe))
         return len(found)
 
     async def _put(
         self,
-        tenant: str,
-        session_id: str,
         path: str,
         content: bytes,
         encoding: Encoding,
@@ -297,7 +290,7 @@ class Files:
             raise BadRequest("INVALID_PATH", "the root cannot be written", "name a file below it")
         at = self._clock_ms()
         change = PutFile(
-            session_id=session_id,
+            session_id=self._session_id,
             path=key,
             id=uuid7(at),
             at=at,
@@ -306,21 +299,21 @@ class Files:
             readonly=readonly,
             protect=protect,
             expect=expect,
-            digest=await run_large(tenant, len(content), digest_of, content),
+            digest=await run_large(self._tenant, len(content), digest_of, content),
             mode=mode,
         )
-        await self._store.write(tenant, [change])
-        found = await self._store.file(tenant, session_id, key)
+        await self._store.write(self._tenant, [change])
+        found = await self._store.file(self._tenant, self._session_id, key)
         if found is None:
             raise NotFound("FILE_NOT_FOUND", f"file was deleted meanwhile: {key}")
         return found
 
-    async def _content(self, tenant: str, session_id: str, path: str, permitted: Permitted) -> tuple[StoredFile, bytes] | None:
+    async def _content(self, path: str, permitted: Permitted) -> tuple[StoredFile, bytes] | None:
         """What is at a path, through symbolic links that stay inside."""
         for _ in range(_LINKS_MAX):
             if not permitted(path):
                 return None
-            found = await self._store.content(tenant, session_id, path)
+            found = await self._store.content(self._tenant, self._session_id, path)
             if found is None or found[0].kind != "symlink":
                 return found
             target = found[1].decode("utf-8", "replace")
@@ -342,11 +335,11 @@ class Files:
             raise BadRequest("INVALID_CONTENT", f"the content is not valid {encoding}") from None
         raise BadRequest("INVALID_ENCODING", f"unknown encoding {encoding[:50]!r}", 'it is "text" or "base64"')
 
-    def _root(self, session_id: str) -> FileInfo:
+    def _root(self) -> FileInfo:
         at = self._clock_ms()
         return FileInfo(
             id=NIL_UUID,
-            session_id=session_id,
+            session_id=self._session_id,
             path="/",
             name="/",
             is_directory=True,

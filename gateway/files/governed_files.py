@@ -32,8 +32,7 @@ from sandbox.filesystem.paths import StorePath, workspace_path
 from sandbox.workers.interface import FileChanges, FileEntry
 
 T = TypeVar("T")
-Read: TypeAlias = Callable[[str, str, str, Permitted], Awaitable[T | None]]
-"""Of `Files`, by tenant, session and path."""
+Read: TypeAlias = Callable[[Files, Permitted], Awaitable[T | None]]
 FindFiles: TypeAlias = Callable[[Session], Files]
 """A session's own files, or those of the thread that it is bound to."""
 
@@ -51,15 +50,15 @@ class GovernedFiles:
             await self._sessions.apply(live, changes)
 
     async def read(self, principal: Principal, session_id: str, path: str) -> SessionFile:
-        return await self._find(principal, session_id, path, "read", (await self._of(principal, session_id)).read)
+        return await self._find(principal, session_id, path, "read", lambda files, permitted: files.read(path, permitted))
 
     async def read_bytes(self, principal: Principal, session_id: str, path: str) -> tuple[StoredFile, bytes]:
-        return await self._find(principal, session_id, path, "read", (await self._of(principal, session_id)).read_bytes)
+        return await self._find(principal, session_id, path, "read", lambda files, permitted: files.read_bytes(path, permitted))
 
     async def version(self, principal: Principal, session_id: str, path: str) -> tuple[str | None, str]:
         """For a guarded change: the digest of what is read at a path, None if nothing is; and what the store must find there.
         That is another one for a link, which a write replaces."""
-        lies = await (await self._of(principal, session_id)).find_entry(principal.tenant, session_id, path)
+        lies = await (await self._of(principal, session_id)).find_entry(path)
         try:
             found, _ = await self.read_bytes(principal, session_id, path)
         except NotFound:
@@ -67,11 +66,10 @@ class GovernedFiles:
         return found.digest, found.digest if lies is None else lies.digest
 
     async def stat(self, principal: Principal, session_id: str, path: str) -> FileStat:
-        return await self._find(principal, session_id, path, "stat", (await self._of(principal, session_id)).stat)
+        return await self._find(principal, session_id, path, "stat", lambda files, permitted: files.stat(path, permitted))
 
     async def _find(self, principal: Principal, session_id: str, path: str, operation: str, read: Read[T]) -> T:
-        permitted = await self._may_read(principal, session_id, path, operation)
-        found = await read(principal.tenant, session_id, path, permitted)
+        found = await read(*await self._may_read(principal, session_id, path, operation))
         if found is None:
             raise missing("file", path)
         return found
@@ -80,10 +78,8 @@ class GovernedFiles:
         self, principal: Principal, session_id: str, path: str = "/", *, after: str | None = None, limit: int = PAGE_MAX
     ) -> Page[FileInfo]:
         """A directory's entries that may be read, as far as they are among `limit` entries after the one of the name `after`."""
-        permitted = await self._may_read(principal, session_id, path, "list")
-        found = await (await self._of(principal, session_id)).list(
-            principal.tenant, session_id, path, after=after, limit=limit + 1
-        )
+        files, permitted = await self._may_read(principal, session_id, path, "list")
+        found = await files.list(path, after=after, limit=limit + 1)
         shown = found[:limit]
         permitted_ones = [file async for file in iterate_fairly(shown) if permitted(file.path)]
         return Page(permitted_ones, shown[-1].name if len(found) > limit else None)
@@ -92,10 +88,8 @@ class GovernedFiles:
         self, principal: Principal, session_id: str, pattern: str, path_pattern: str | None = None, *, regex: bool = True
     ) -> Searched:
         """A regular expression (RE2) or a substring, and whether everything was looked at."""
-        permitted = await self._may_read(principal, session_id, "/", "search")
-        return await (await self._of(principal, session_id)).search(
-            principal.tenant, session_id, pattern, path_pattern, regex=regex, permitted=permitted
-        )
+        files, permitted = await self._may_read(principal, session_id, "/", "search")
+        return await files.search(pattern, path_pattern, regex=regex, permitted=permitted)
 
     async def write(
         self, principal: Principal, session_id: str, path: str, content: bytes, expect: str | None = None
@@ -104,27 +98,21 @@ class GovernedFiles:
         await self._may(principal, session_id, "fs.write", path, "write", bytes=len(content))
         async with self._sessions.hold(principal, session_id) as live:
             files = self._find_files(live.record)
-            found = await files.write_bytes(principal.tenant, session_id, path, content, expect=expect)
+            found = await files.write_bytes(path, content, expect=expect)
             await self._tell(live, FileChanges(written=[FileEntry(path=found.path, data=content, mode=found.mode)]))
             return found
 
     async def seed(self, principal: Principal, session_id: str, file: InitialFile) -> SessionFile:
         """The only way to make a read-only file; overwrites one too."""
-        await self._may(
-            principal,
-            session_id,
-            "fs.write",
-            file.path,
-            "seed",
-            bytes=await (await self._of(principal, session_id)).measure(principal.tenant, file),
-        )
-        return await self._change_files(principal, session_id, lambda files: files.seed(principal.tenant, session_id, file))
+        size_bytes = await (await self._of(principal, session_id)).measure(file)
+        await self._may(principal, session_id, "fs.write", file.path, "seed", bytes=size_bytes)
+        return await self._change_files(principal, session_id, lambda files: files.seed(file))
 
     async def mkdir(self, principal: Principal, session_id: str, path: str) -> FileInfo:
         await self._may(principal, session_id, "fs.write", path, "mkdir", bytes=0)
         async with self._sessions.hold(principal, session_id) as live:
             files = self._find_files(live.record)
-            found = await files.mkdir(principal.tenant, session_id, path)
+            found = await files.mkdir(path)
             if found.is_directory and found.path != "/":
                 await self._tell(live, FileChanges(written=[FileEntry(path=found.path, kind="directory", mode=found.mode)]))
             return found
@@ -136,9 +124,7 @@ class GovernedFiles:
         def permitted(key: str) -> bool:
             return gate.permits("fs.write", {"path": workspace_path(StorePath(key)), "bytes": 0})
 
-        return await self._change_files(
-            principal, session_id, lambda files: files.chmod(principal.tenant, session_id, path, mode, permitted)
-        )
+        return await self._change_files(principal, session_id, lambda files: files.chmod(path, mode, permitted))
 
     async def delete(
         self, principal: Principal, session_id: str, path: str, *, recursive: bool = False, expect: str | None = None
@@ -148,32 +134,29 @@ class GovernedFiles:
         async with self._sessions.hold(principal, session_id) as live:
             files = self._find_files(live.record)
             if recursive:
-                async for below in iterate_fairly(await files.list_below(principal.tenant, session_id, path)):
+                async for below in iterate_fairly(await files.list_below(path)):
                     _require_write(gate, "delete", below, 0)
-            done = await files.delete(principal.tenant, session_id, path, recursive=recursive, expect=expect, protect_below=True)
+            done = await files.delete(path, recursive=recursive, expect=expect, protect_below=True)
             if done:
                 await self._tell(live, FileChanges(removed=[str(normalize(path))]))
             return done
 
     async def export(self, principal: Principal, session_id: str, path: str = "/") -> tuple[AsyncIterator[bytes], int]:
         """A directory, as tar; and how many entries are not in it: links that lead out, what the session's user cannot read."""
-        permitted = await self._may_read(principal, session_id, path, "export")
-        files = await self._of(principal, session_id)
-        found = await files.stat(principal.tenant, session_id, path, permitted)
+        files, permitted = await self._may_read(principal, session_id, path, "export")
+        found = await files.stat(path, permitted)
         if found is None:
             raise missing("file", path)
         if not found.is_directory:
             raise Conflict("NOT_A_DIRECTORY", f"not a directory: {path[:200]}", "read a file by itself")
-        skipped = await files.count_left_out(principal.tenant, session_id, path, permitted)
-        return files.export_tar(principal.tenant, session_id, path, permitted), skipped
+        skipped = await files.count_left_out(path, permitted)
+        return files.export_tar(path, permitted), skipped
 
     async def take_in(self, principal: Principal, session_id: str, archive: bytes, path: str = "/") -> int:
         """Unpack a tar; how many entries it had."""
         gate = await self._may(principal, session_id, "fs.write", path, "unpack", bytes=0)
         require = functools.partial(_require_write, gate, "unpack")
-        return await self._change_files(
-            principal, session_id, lambda files: files.import_tar(principal.tenant, session_id, archive, path, require)
-        )
+        return await self._change_files(principal, session_id, lambda files: files.import_tar(archive, path, require))
 
     async def _change_files(self, principal: Principal, session_id: str, change: Callable[[Files], Awaitable[T]]) -> T:
         """A change of many files: afterwards the live session is made like the store."""
@@ -183,10 +166,11 @@ class GovernedFiles:
                 await self._sessions.resync(live)
             return done
 
-    async def _may_read(self, principal: Principal, session_id: str, path: str, operation: str) -> Permitted:
+    async def _may_read(self, principal: Principal, session_id: str, path: str, operation: str) -> tuple[Files, Permitted]:
         """Asks for the path; the answer asks for others that are met on the way."""
         gate = await self._may(principal, session_id, "fs.read", path, operation)
-        return lambda key: gate.permits("fs.read", {"path": workspace_path(StorePath(key))})
+        files = await self._of(principal, session_id)
+        return files, lambda key: gate.permits("fs.read", {"path": workspace_path(StorePath(key))})
 
     async def _may(self, principal: Principal, session_id: str, event: str, path: str, operation: str, **more: Any) -> Gate:
         gate = await self._sessions.find_gate(await self._sessions.find(principal, session_id), principal)

@@ -27,18 +27,18 @@ from tests.gateway.stores.making import put_file
 
 def test_a_tree_survives_export_and_import() -> None:
     async def scenario(files: Files, store: MemoryStore) -> None:
-        await files.write(T1, S1, "/d/a.txt", "hello")
-        await files.write_bytes(T1, S1, "/d/" + "long-name-" * 20, bytes(range(256)))
-        await files.mkdir(T1, S1, "/d/empty")
-        await files.chmod(T1, S1, "/d/empty", 0o700)
-        await files.chmod(T1, S1, "/d/a.txt", 0o444)
-        await files.seed(T1, S1, InitialFile(path="/d/ünïcode", content="r", is_readonly=True))
+        await files.write("/d/a.txt", "hello")
+        await files.write_bytes("/d/" + "long-name-" * 20, bytes(range(256)))
+        await files.mkdir("/d/empty")
+        await files.chmod("/d/empty", 0o700)
+        await files.chmod("/d/a.txt", 0o444)
+        await files.seed(InitialFile(path="/d/ünïcode", content="r", is_readonly=True))
         await store.write(T1, [put_file("/d/link", "a.txt", kind="symlink")])
-        archive = b"".join([part async for part in files.export_tar(T1, S1, "/d")])
+        archive = b"".join([part async for part in files.export_tar("/d")])
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
             assert "a.txt" in tar.getnames() and "ünïcode" in tar.getnames()
             assert [tar.getmember(name).mode for name in ("a.txt", "empty", "ünïcode")] == [0o444, 0o700, 0o444]
-        assert await files.import_tar(T1, S1, archive, "/copy") == 5
+        assert await files.import_tar(archive, "/copy") == 5
         old = {
             one.path[2:]: (one.kind, one.digest, one.is_readonly, one.encoding, one.mode)
             for one in await store.tree(T1, S1)
@@ -62,15 +62,15 @@ def test_tm_store_tar_is_read_in_a_child_and_one_that_overruns_is_refused(monkey
         raise Overrun
 
     async def scenario(files: Files, store: MemoryStore) -> None:
-        await files.write_bytes(T1, S1, "/d/large", bytes(range(256)) * 1000)
-        archive = b"".join([part async for part in files.export_tar(T1, S1, "/d")])
+        await files.write_bytes("/d/large", bytes(range(256)) * 1000)
+        archive = b"".join([part async for part in files.export_tar("/d")])
         monkeypatch.setattr(tar_module, "unpack", no)
         with monkeypatch.context() as slow:
             slow.setattr(tar_module, "run_in_child", overrun)
             with pytest.raises(BadRequest, match="too long"):
-                await files.import_tar(T1, S1, archive, "/copy")
-        assert await files.import_tar(T1, S1, archive, "/copy") == 1
-        found = await files.read_bytes(T1, S1, "/copy/large")
+                await files.import_tar(archive, "/copy")
+        assert await files.import_tar(archive, "/copy") == 1
+        found = await files.read_bytes("/copy/large")
         assert found is not None and found[1] == bytes(range(256)) * 1000
 
     with_files(scenario)
@@ -115,7 +115,7 @@ def archive_of(**facts: Any) -> bytes:
 def test_tm_store_tar_nothing_of_a_hostile_archive_is_stored(facts: dict[str, Any]) -> None:
     async def scenario(files: Files, store: MemoryStore) -> None:
         with pytest.raises(GatewayError):
-            await files.import_tar(T1, S1, archive_of(**facts))
+            await files.import_tar(archive_of(**facts))
         assert await store.tree(T1, S1) == []
 
     with_files(scenario, StoreLimits(session_bytes=1000))

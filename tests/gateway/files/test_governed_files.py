@@ -14,7 +14,7 @@ from gateway.capabilities.session_files import SessionFiles
 from gateway.clock import now_ms
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed
 from gateway.files.files import Files
-from gateway.files.governed_files import GovernedFiles
+from gateway.files.governed_files import FindFiles, GovernedFiles
 from gateway.files.values import Values
 from gateway.records import InitialFile
 from gateway.runs.runs import RunBody
@@ -45,8 +45,11 @@ async def shell(house: House, session: str, code: str) -> str:
 
 async def opened(house: House) -> tuple[GovernedFiles, str]:
     session = await house.sessions.create(ANN, CreateSession())
-    own = Files(house.store, now_ms)
-    return GovernedFiles(lambda _: own, house.sessions), session.id
+    return GovernedFiles(find_files(house), house.sessions), session.id
+
+
+def find_files(house: House) -> FindFiles:
+    return lambda session: Files(house.store, now_ms, session.tenant, session.id)
 
 
 def test_a_file_written_over_the_api_is_there_for_the_next_run_and_back() -> None:
@@ -337,8 +340,7 @@ def test_files_that_a_tool_wrote_are_stored_with_the_run_and_not_without_it() ->
         functions = {"save": ({"path": text, "text": text}, save)}
         rules = RULES + "allow save"
         async with housed(rules, TESTS + ' save { path "x", text "y" } => allow', functions=functions) as house:
-            own = Files(house.store, now_ms)
-            tool_files = SessionFiles(lambda _: own)
+            tool_files = SessionFiles(find_files(house))
             held = house.catalogue.find("acme", "save")
 
             async def write(caller: Any, args: list[Any], kwargs: dict[str, Any]) -> str:

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from gateway.clock import now_ms
 from gateway.configuration import Configuration
+from gateway.files.files import Files
 from gateway.records import Quotas, Run, Tenant
 from gateway.runs.approvals import Decide
 from gateway.runs.runs import RunBody
@@ -51,7 +53,7 @@ class Shop:
         return await self.service.runs.run(ANN, session, RunBody(code=code))
 
     async def text(self, session: str, path: str) -> str | None:
-        found = await self.service.files.read("acme", session, path)
+        found = await Files(self.service.store, now_ms, "acme", session).read(path)
         return None if found is None else found.content
 
 
