@@ -1,8 +1,8 @@
 """Languages: the one table of what programs may be written in, and everything the rest of Hatchway must know about each.
 
 Rules: a new language is a member of `Language` and a row of `LANGUAGES`, in addition to its guest (`wasm_modules`), the way its
-variables are listed (`sandbox.snapshots.variables`), its name in policies (`policy.model.settings`) and in the console. No other
-file spells out languages. What one language alone has (TypeScript's types) is asked for where it matters.
+variables are listed (`sandbox.snapshots.variables`) and its name in policies (`policy.model.settings`). No other file spells out
+languages. What one language alone has (TypeScript's types) is asked for where it matters.
 Does not know: how a guest runs.
 """
 
@@ -32,7 +32,8 @@ class Language(str, enum.Enum):
 
 
 class LanguageFacts(NamedTuple):
-    """`name` is what people, policies and commands call it, the first of its `spellings`; `guest` is the image that runs it.
+    """`name` is what people, policies and commands call it, the first of its `spellings`; a page shows its `title`. `guest` is
+    the image that runs it.
 
     `reserved` are names that no variable can have. `warm_up` is a program that a new worker runs once, and `ending` what keeps
     the value of a last line from being a program's result. `interpreters` are the commands that run it, with `code_flag` before
@@ -40,6 +41,7 @@ class LanguageFacts(NamedTuple):
     that sets a program's folder, environment and words: of one in a file its name first, where its language has one.
     """
 
+    title: str
     spellings: tuple[str, ...]
     guest: str
     suffixes: tuple[str, ...]
@@ -94,6 +96,7 @@ _JAVASCRIPT_KEYWORDS: Final = frozenset({
 
 LANGUAGES: Final[dict[Language, LanguageFacts]] = {
     Language.PYTHON: LanguageFacts(
+        title="Python",
         spellings=("python", "py"),
         guest="python",
         suffixes=(".py",),
@@ -106,6 +109,7 @@ LANGUAGES: Final[dict[Language, LanguageFacts]] = {
         hook_limits=(64, 256),
     ),
     Language.JAVASCRIPT: LanguageFacts(
+        title="JavaScript",
         spellings=("javascript", "js"),
         guest="javascript",
         suffixes=(".js", ".cjs", ".mjs"),
@@ -119,6 +123,7 @@ LANGUAGES: Final[dict[Language, LanguageFacts]] = {
         hook_limits=(32, 256),
     ),
     Language.TYPESCRIPT: LanguageFacts(
+        title="TypeScript",
         spellings=("typescript", "type_script", "TypeScript", "ts", "TS"),
         guest="javascript",
         suffixes=(".ts", ".cts", ".mts", ".tsx"),
@@ -129,6 +134,7 @@ LANGUAGES: Final[dict[Language, LanguageFacts]] = {
         code_flag="-e",
     ),
     Language.SHELL: LanguageFacts(
+        title="Shell",
         spellings=("shell", "bash", "sh"),
         guest="shell",
         suffixes=(".sh", ".bash"),

@@ -1,8 +1,8 @@
 """Limits of a run: the one table of what is limited, its bounds, and where else each limit has a name.
 
 Rules: a new limit is a field of `SessionLimits` and a row of `LIMITS`, in addition to the code that enforces it
-(`sandbox.engine.limits` or the engine), its setting in policies (`policy.model.settings`) and the console's form. Fields are the
-contract's. Does not know: how a limit is enforced.
+(`sandbox.engine.limits` or the engine) and its setting in policies (`policy.model.settings`). Fields are the contract's. Does not
+know: how a limit is enforced.
 """
 
 from __future__ import annotations

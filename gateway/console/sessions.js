@@ -2,7 +2,8 @@
 
 import { events, every, get, pages, post, seg } from "./api.js";
 import { ask, badge, button, empty, field, fill, h, keyed, options, table, trouble } from "./dom.js";
-import { LANGUAGES, ago, kindOf, languageName, plain, short } from "./words.js";
+import { LANGUAGES, LIMITS } from "./tables.js";
+import { ago, kindOf, languageName, plain, short } from "./words.js";
 
 const REFRESH_MS = 3000;
 const WATCHED_MAX = 3; // a browser opens six connections to one host; these streams must leave some
@@ -117,8 +118,8 @@ export function view(_, signal) {
       h("label", { class: "inline" }, durable, " durable: variables are saved after every run")];
     const wanted = await ask("New session", content, { action: "Make it", collect: () => ({
       id: id.value || undefined, title: title.value, language: language.value, template: template.value || undefined, durable: durable.checked,
-      limits: { memory_mb: Number(memory.value), cpu_ms: Number(seconds.value) * 1000, wall_ms: Number(seconds.value) * 1000,
-        max_stdout_bytes: 1 << 20, max_external_calls: 100, max_stack_depth: 256 } }) });
+      limits: { ...LIMITS, memory_mb: Number(memory.value), cpu_ms: Number(seconds.value) * 1000, wall_ms: Number(seconds.value) * 1000,
+        max_stdout_bytes: 1 << 20, max_external_calls: 100 } }) });
     if (!wanted) return;
     try {
       const made = await post("/v1/sessions", wanted);

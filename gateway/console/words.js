@@ -1,6 +1,7 @@
 // How numbers, times and states are told.
 
-export const LANGUAGES = [["python", "Python"], ["javascript", "JavaScript"], ["type_script", "TypeScript"], ["shell", "Shell"]];
+import { LANGUAGES } from "./tables.js";
+
 export const languageName = (id) => LANGUAGES.find(([one]) => one === id)?.[1] ?? id;
 
 export function bytes(count) {

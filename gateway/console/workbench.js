@@ -5,7 +5,8 @@ import { follow, makeCell } from "./cells.js";
 import { ask, button, empty, field, fill, h, notice, options, trouble } from "./dom.js";
 import { makeEditor } from "./editor.js";
 import { makeFiles } from "./files.js";
-import { LANGUAGES, languageName, short } from "./words.js";
+import { LANGUAGES } from "./tables.js";
+import { languageName, short } from "./words.js";
 
 const EARLIER = 10;
 const SAMPLES = {
@@ -46,7 +47,7 @@ export function view(id, signal) {
   const draft = () => `${id}/${language.value}`;
 
   function changeLanguage() {
-    editor.value = drafts.get(draft()) ?? SAMPLES[language.value];
+    editor.value = drafts.get(draft()) ?? SAMPLES[language.value] ?? "";
   }
 
   async function load() {

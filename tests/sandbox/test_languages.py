@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import msgspec
 import pytest
 
@@ -13,8 +10,6 @@ from policy.model.settings import EXECUTORS
 from policy.model.settings import LANGUAGES as POLICY_LANGUAGES
 from sandbox.guests.images import images
 from sandbox.languages import GUESTS, LANGUAGE_NAMES, LANGUAGE_OF_HOOK, LANGUAGE_OF_SUFFIX, LANGUAGES, NAME_OF, Language
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_every_language_has_a_row_and_a_guest() -> None:
@@ -33,12 +28,6 @@ def test_no_spelling_or_suffix_means_two_languages() -> None:
 def test_policies_name_the_languages_that_the_sandbox_runs() -> None:
     assert set(POLICY_LANGUAGES) == {*NAME_OF.values(), "wasm"}
     assert set(EXECUTORS) - {"wasm", "webhook"} <= set(LANGUAGE_OF_HOOK)
-
-
-def test_the_console_names_the_languages_that_the_sandbox_runs() -> None:
-    text = (ROOT / "gateway" / "console" / "words.js").read_text("utf-8")
-    line = next(line for line in text.splitlines() if line.startswith("export const LANGUAGES"))
-    assert re.findall(r'\["(\w+)", "\w+"\]', line) == [language.value for language in LANGUAGES]
 
 
 def test_a_hook_is_decoded_for_each_language_that_has_hooks_and_for_no_other() -> None:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import msgspec
 import pytest
 
 from policy.model.settings import SETTINGS
 from sandbox.limits import DEFAULT_LIMITS, LIMIT_OF_CODE, LIMITS, MOST, SessionLimits, lower, lower_to_settings
 from sandbox.wire import STATUS_OF_CODE
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_every_field_has_a_row_with_bounds() -> None:
@@ -27,12 +22,6 @@ def test_every_limit_has_a_setting_in_policies() -> None:
 
 def test_the_code_of_a_limit_is_one_of_the_contract() -> None:
     assert set(LIMIT_OF_CODE) <= set(STATUS_OF_CODE)
-
-
-def test_the_console_sends_every_limit() -> None:
-    text = (ROOT / "gateway" / "console" / "sessions.js").read_text("utf-8")
-    sent = re.search(r"limits: \{(.*?)\}", text, re.DOTALL)
-    assert sent is not None and set(re.findall(r"(\w+):", sent[1])) == set(LIMITS)
 
 
 @pytest.mark.parametrize("name", LIMITS)

@@ -3,7 +3,8 @@
 Rules: THREAT[TM-CONSOLE-PATH]: a file is served only if its exact name is in a table made at start-up; nothing else of a request
 becomes a path on disk. THREAT[TM-CONSOLE-XSS]: the page may load nothing from elsewhere and nothing inline, and text from
 programs cannot become markup: Trusted Types refuse it, but for one sandboxed frame without scripts. No page may frame it. What
-the page shows it asks for itself, with its user's token.
+the page shows it asks for itself, with its user's token; which languages and limits there are it reads from `tables.js`, which
+is made of the tables that the rest of Hatchway reads.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -22,6 +24,8 @@ from starlette.websockets import WebSocketClose
 
 from gateway.errors import BadRequest
 from gateway.http.api.access_record import find_record
+from sandbox.languages import LANGUAGES
+from sandbox.limits import LIMITS
 
 FILES: Final = Path(__file__).parents[2] / "console"
 POLICY: Final = "; ".join(
@@ -47,6 +51,15 @@ _ALWAYS: Final = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "x-frame-options": "DENY",
 }
+
+
+def _show_tables() -> str:
+    languages = [(language.value, facts.title) for language, facts in LANGUAGES.items()]
+    tables = {"LANGUAGES": languages, "LIMITS": {name: limit.default for name, limit in LIMITS.items()}}
+    return "".join(f"export const {name} = {msgspec.json.encode(table).decode()};\n" for name, table in tables.items())
+
+
+_TABLES: Final = _show_tables()
 
 
 class Console(StaticFiles):
@@ -99,5 +112,15 @@ async def _open_console(request: Request) -> Response:
     return RedirectResponse("/console/", 308 if request.url.path == "/console" else 307, _ALWAYS)
 
 
-ROUTES: Final = [Route("/", _open_console), Route("/console", _open_console)]
+async def _send_tables(request: Request) -> Response:
+    find_record(request.scope).operation = "console"
+    headers = {**_ALWAYS, "cache-control": "no-cache", "cross-origin-resource-policy": "same-origin"}
+    return Response(_TABLES, media_type="text/javascript", headers=headers)
+
+
+ROUTES: Final = [
+    Route("/", _open_console),
+    Route("/console", _open_console),
+    Route("/console/tables.js", _send_tables),
+]
 """A browser that opens the bare address comes to the console."""

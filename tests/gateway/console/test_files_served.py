@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from typing import Any
 
+import msgspec
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -16,6 +18,8 @@ from gateway.configuration import Configuration
 from gateway.http.api.envelope import Envelope
 from gateway.http.pages import console
 from gateway.telemetry import Telemetry
+from sandbox.languages import LANGUAGES
+from sandbox.wire import DEFAULT_LIMITS
 from tests.gateway.http.asking import ask as ask_raw
 
 MODULES = sorted(console.FILES.glob("*.js"))
@@ -45,6 +49,15 @@ def test_what_the_page_is_made_of_has_its_type(path: str) -> None:
     status, headers, _ = ask(path)
     kind = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}[path.rsplit(".", 1)[1]]
     assert status == 200 and headers["content-type"] == f"{kind}; charset=utf-8"
+
+
+def test_the_page_reads_languages_and_limits_from_the_tables_of_the_sandbox() -> None:
+    status, headers, body = ask("/console/tables.js")
+    assert status == 200 and headers["content-type"] == "text/javascript; charset=utf-8"
+    assert headers["content-security-policy"] == console.POLICY and headers["cache-control"] == "no-cache"
+    languages, limits = (json.loads(line.partition(" = ")[2].rstrip(";")) for line in body.decode().splitlines())
+    assert [name for name, _ in languages] == [language.value for language in LANGUAGES] and ["shell", "Shell"] in languages
+    assert limits == msgspec.to_builtins(DEFAULT_LIMITS)
 
 
 def test_a_file_is_not_found_without_its_mount() -> None:
@@ -115,6 +128,6 @@ def test_nothing_is_inline_and_nothing_comes_from_elsewhere() -> None:
 
 
 def test_every_module_that_is_imported_is_there() -> None:
-    names = {one.name for one in MODULES}
+    names = {one.name for one in MODULES} | {"tables.js"}
     for module in MODULES:
         assert set(re.findall(r'from "\./([^"]+)"', module.read_text())) <= names, module.name
