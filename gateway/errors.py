@@ -110,9 +110,6 @@ class StoreFailed(GatewayError):
     status = 507
 
 
-_HINTS = {"session": "create it first, or list those there are"}
-
-
 def missing(kind: str, name: str) -> NotFound:
     """The object does not exist for this caller: `missing("session", "s1")`."""
-    return NotFound(f"{kind.upper()}_NOT_FOUND", f"{kind} not found: {name[:200]}", _HINTS.get(kind))
+    return NotFound(f"{kind.upper()}_NOT_FOUND", f"{kind} not found: {name[:200]}")

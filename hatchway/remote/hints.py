@@ -1,7 +1,7 @@
 """Hints for the command line: a gateway's hints speak of requests, here the caller types options.
 
 Rules: the gateway's hint stays unless a row here knows a better one. An object that does not exist gets the verb that lists its
-kind. An error without any hint gets the remedy from the table of codes.
+kind, where the gateway knew no more than the remedy of the code.
 """
 
 from __future__ import annotations
@@ -39,11 +39,10 @@ _LISTING_VERBS: Final = {
 def reword(error: RequestError, verb: str) -> RequestError:
     """The same error, with the hint that helps a caller of `hatchway remote VERB`."""
     code = error.error.code
-    hint = _BY_VERB.get((verb, code), error.error.hint)
-    if hint is None and code in _LISTING_VERBS:
+    known = find(code)
+    hint = _BY_VERB.get((verb, code), error.error.hint or (known.remedy if known is not None else None))
+    if code in _LISTING_VERBS and (known is None or hint == known.remedy):
         hint = f"hatchway remote {_LISTING_VERBS[code]} lists what there is"
-    if hint is None and (row := find(code)) is not None:
-        hint = row.remedy
     if hint != error.error.hint:
         error.error = ErrorObject(code=code, message=error.error.message, hint=hint, span=error.error.span)
     return error

@@ -97,9 +97,8 @@ class Arguments:
     def _name_arguments(self, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         names = self._names
         if len(args) > len(names):
-            raise Mismatch(
-                f"{len(args)} positional arguments were given, and there are {len(names)} names: {', '.join(names)[:200]}"
-            )
+            taken = f"{len(names)}: {', '.join(names)[:200]}" if names else "none"
+            raise Mismatch(f"{len(args)} positional arguments were given, and it takes {taken}")
         named = dict(zip(names, args, strict=False))
         for name in kwargs:
             if name in named:

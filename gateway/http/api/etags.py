@@ -30,14 +30,14 @@ def _read_tags(header: str) -> list[tuple[str, str]] | None:
     return None if header.strip() == "*" else _ONE.findall(header)
 
 
-def check(headers: Mapping[str, str], digest: str | None) -> str:
+def check(headers: Mapping[str, str], name: str, digest: str | None) -> str:
     """Before a change, of the thing as it is, None if there is none. What a store is to find when it writes."""
     if (wanted := headers.get("if-match")) is not None:
         tags = _read_tags(wanted)
         if digest is None or (tags is not None and ("", digest) not in tags):
-            raise PreconditionFailed("PRECONDITION_FAILED", "it has changed, or is not there", "read it again, then retry")
+            raise PreconditionFailed("PRECONDITION_FAILED", f"{name} has changed, or is not there", "read it again, then retry")
     if digest is not None and is_unchanged(headers, digest):
-        raise PreconditionFailed("PRECONDITION_FAILED", "it is there already")
+        raise PreconditionFailed("PRECONDITION_FAILED", f"{name} is there already", "leave out If-None-Match to replace it")
     return ABSENT if digest is None else digest
 
 

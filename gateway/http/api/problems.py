@@ -2,6 +2,7 @@
 
 Rules: THREAT[TM-HTTP-LEAK]: what a caller sees comes from errors that were written for callers. Any other exception is
 `500 INTERNAL` with the request's id and nothing else; the log has the rest. No stack trace, no path of this machine, no secret.
+A failure without a hint of its own gets the remedy of its code (docs/errors.md).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from gateway.codes import table
 from gateway.errors import GatewayError
 from gateway.http.api.negotiation import encode
 from gateway.policies.compiler import Finding, Place, RefusedPolicy
@@ -67,6 +69,7 @@ def describe_problem(error: BaseException, request_id: str) -> Problem:
 
 
 def _make(status: int, said: ErrorObject, request_id: str, diagnostics: list[Diagnostic] | None = None) -> Problem:
+    known = table().get(said.code)
     return Problem(
         type=f"urn:hatchway:problem:{said.code.lower()}",
         title=HTTPStatus(status).phrase,
@@ -74,7 +77,7 @@ def _make(status: int, said: ErrorObject, request_id: str, diagnostics: list[Dia
         detail=said.message,
         code=said.code,
         message=said.message,
-        hint=said.hint,
+        hint=said.hint or (known.remedy if known is not None else None),
         span=said.span,
         diagnostics=(diagnostics or [])[:DIAGNOSTICS_MAX],
         request_id=request_id,

@@ -33,8 +33,8 @@ class MethodNotAllowed(GatewayError):
 
     status = 405
 
-    def __init__(self, allowed: list[str]) -> None:
-        super().__init__("METHOD_NOT_ALLOWED", "this method is not offered here", f"there are: {', '.join(allowed)}")
+    def __init__(self, method: str, allowed: list[str]) -> None:
+        super().__init__("METHOD_NOT_ALLOWED", f"{method[:20]} is not offered at this path", f"there are: {', '.join(allowed)}")
         self.allowed = allowed
 
 
@@ -87,7 +87,7 @@ class Routes:
         if operation is None and method in ("GET", "HEAD") and "WEBSOCKET" in node.operations:
             raise UpgradeRequired("UPGRADE_REQUIRED", "this is for WebSockets", "ask with  Upgrade: websocket")
         if operation is None:
-            raise MethodNotAllowed(sorted({"GET" if key == "WEBSOCKET" else key for key in node.operations}))
+            raise MethodNotAllowed(method, sorted({"GET" if key == "WEBSOCKET" else key for key in node.operations}))
         return operation, parameters
 
     def _find(self, raw_path: bytes) -> tuple[_Node, dict[str, str]]:

@@ -91,12 +91,12 @@ def _single_files(service: Service) -> list[Operation]:
             return
         found = await service.workspace.stat(*in_session(call), path)
         if not found.is_directory:
-            raise Conflict("NOT_DELETED", "it is read-only", "nothing but seeding can change it")
+            raise Conflict("NOT_DELETED", f"read-only: {found.path}", "nothing but seeding can change it")
         if found.path == "/":
-            raise Conflict("NOT_DELETED", "the root cannot be deleted")
+            raise Conflict("NOT_DELETED", "the root cannot be deleted", "name what is in it")
         if recursive:
-            raise Conflict("NOT_DELETED", "a file below it is read-only", "nothing but seeding can change that file")
-        raise Conflict("NOT_DELETED", "it is a directory with entries", "recursive=true deletes them with it")
+            raise Conflict("NOT_DELETED", f"a file below {found.path} is read-only", "nothing but seeding can change that file")
+        raise Conflict("NOT_DELETED", f"a directory with entries: {found.path}", "recursive=true deletes them with it")
 
     async def seed_file(call: Call) -> FileInfo:
         return show(await service.workspace.seed(*in_session(call), call.body), FileInfo)
@@ -163,5 +163,5 @@ async def _check_guards(service: Service, call: Call, path: str) -> str | None:
     if not is_guarded(call.headers):
         return None
     digest, expected = await service.workspace.version(*in_session(call), path)
-    check(call.headers, digest)
+    check(call.headers, f"file {path[:200]}", digest)
     return expected

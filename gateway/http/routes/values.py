@@ -49,7 +49,7 @@ def operations(service: Service) -> list[Operation]:
             if absent.code != "VALUE_NOT_FOUND":
                 raise
             digest = None
-        return check(call.headers, digest)
+        return check(call.headers, f"value {call.path['key'][:200]}", digest)
 
     row, path = partial(Operation, tag="values"), "/v1/sessions/{session_id}/values"
     value = path + "/{key...}"

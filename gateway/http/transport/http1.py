@@ -92,8 +92,12 @@ class _Turn(EventWrapper):
 
 def _render_problem(status: int) -> bytes:
     """What is said about a head that could not be read: nothing of it is known yet, so it is JSON."""
-    code = "HEADERS_TOO_LARGE" if status == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE else "MALFORMED_REQUEST"
-    error = GatewayError(code, HTTPStatus(status).phrase.lower())
+    if status == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
+        error = GatewayError("HEADERS_TOO_LARGE", "the request line and headers are too long")
+    else:
+        error = GatewayError(
+            "MALFORMED_REQUEST", f"the head of the request is not valid HTTP ({HTTPStatus(status).phrase.lower()})"
+        )
     return msgspec.json.encode(
         msgspec.structs.replace(describe_problem(error, ""), status=status, title=HTTPStatus(status).phrase)
     )

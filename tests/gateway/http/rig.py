@@ -173,7 +173,7 @@ class Notes:
     async def put_file(self, call: Call) -> Answer:
         path = call.path["path"]
         old = self.files.get(path)
-        check(call.headers, None if old is None else str(hash(old)))
+        check(call.headers, "note", None if old is None else str(hash(old)))
         self.files[path] = call.body
         return Answer(None, 204, {"etag": make_etag(str(hash(call.body)))})
 

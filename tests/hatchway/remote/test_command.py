@@ -217,7 +217,7 @@ def test_standard_input_is_put_and_directories_are_put_into(remote: Command, cli
             (["put", box.id, "-", "d/"], ["standard input has no file name, and no PATH is given"]),
             (["put", box.id, str(tmp_path / "a.txt"), "d"], ["PATH/ with a slash at its end puts the file into the directory"]),
             (["get", box.id, "d", "-"], ["hatchway remote ls lists a directory"]),
-            (["rm", box.id, "d"], ["it is a directory with entries", "-r deletes them with it"]),
+            (["rm", box.id, "d"], ["a directory with entries: /d", "-r deletes them with it"]),
             (["ls", box.id, "nope"], ["file not found", "hatchway remote ls SESSION lists what there is"]),
             (["result", "nope"], ["run not found", "hatchway remote runs lists what there is"]),
         ):

@@ -12,6 +12,7 @@ from typing import Any
 import cbor2
 import pytest
 
+from gateway.codes import find
 from gateway.configuration import Configuration
 from gateway.http.api.admission import compute_burst
 from gateway.http.api.operation import Answer, Call, Operation
@@ -88,6 +89,17 @@ def test_a_callers_request_id_is_kept_if_it_is_harmless() -> None:
         for bad in ("x", "a" * 65, "12345678\n", "<script>1"):
             replaced = await ask(rig.asgi, "GET", "/v1/nothing", x_request_id=bad)
             assert replaced.headers["x-request-id"] != bad
+
+    serve(test)
+
+
+def test_a_failure_without_a_hint_of_its_own_gets_the_remedy_of_its_code() -> None:
+    async def test(rig: Rig) -> None:
+        refused = await ask(rig.asgi, "GET", "/v1/notes/%ff", token=rig.token())
+        known = find("INVALID_URL")
+        assert known is not None and (refused.code, refused.json["hint"]) == ("INVALID_URL", known.remedy)
+        escaped = await ask(rig.asgi, "GET", "/v1/notes/%zz", token=rig.token())
+        assert escaped.json["hint"] == "write %25 for a percent sign"
 
     serve(test)
 
