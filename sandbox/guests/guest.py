@@ -17,7 +17,6 @@ INVARIANT: image + saved pages (`_pages`, or `_packed`) + journal = the memory a
 from __future__ import annotations
 
 import functools
-import resource
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
@@ -37,6 +36,7 @@ from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.host_inputs import Repeated, World
 from sandbox.guests.images import Image
 from sandbox.guests.interrupts import Interrupt
+from sandbox.guests.memory_use import MemoryUse, count_new_faults
 from sandbox.guests.state import GuestState, PackedPages, Sums
 from sandbox.wasi.wasi import SIGNATURES, Wasi
 from sandbox.wire import RunStatus
@@ -45,15 +45,6 @@ MESSAGE_BYTES_MAX: Final = 64 << 20
 _SMALL_TURN_NS: Final = 2_000_000
 _JOURNAL_NS_MAX: Final = 25_000_000
 _JOURNAL_TURNS_MAX: Final = 256
-_MEASURE_OVER_FAULTS: Final = 16
-"""A page that is written for the first time costs its thread a page fault: after a turn with this number of them, pages are
-counted again."""
-_MEASURE_OVER_FAULTS_BEFORE: Final = 256
-"""Or after more turns with this number together: some are the host's, and counting takes as long as ten small turns."""
-_FIRST_TURN_READS_MAX: Final = 192
-"""INVARIANT: what one session reads hides no more pages than these that another one writes."""
-_FIRST_TURN_BYTES_MAX: Final = 2 << 20
-"""A first program that wrote more says nothing about what others will write."""
 _FULL_SHARE: Final = 0.75
 """A guest that has used more of its memory has none left: what it asks for last is often large."""
 _LAST_BYTES: Final = 1 << 20
@@ -67,13 +58,6 @@ _LARGE_BYTES: Final = 16 << 20
 _U32: Final = 0xFFFFFFFF
 
 
-class _Seen(threading.local):
-    """How many page faults this thread had when a guest last looked."""
-
-    faults = 0
-
-
-_seen: Final = _Seen()
 _DONE: Final = ord("D")
 _MODE: Final = ord("M")
 _UMASK: Final = ord("U")
@@ -151,17 +135,8 @@ class Guest:
         self._table.keeps_preopens = True
         self._packed = state.pages if state is not None and isinstance(state.pages, PackedPages) else None
         """A snapshot's pages, in place of `_pages` until those are saved for the first time."""
-        self.own_bytes = image.first_turn_bytes if state is None else len(self._packed or ()) * PAGE_BYTES
-        """Pages the guest has written, but for a few (`_MEASURE_OVER_FAULTS_BEFORE`). At first those that it is known to need, or
-        nothing, and then the first turn is measured too. Memory of a guest never shrinks: this is its peak."""
-        self._recent_bytes = self.own_bytes
-        """Those of them that it has written since pages were last saved."""
-        self._faults = self._faults_before = 0
-        """Of the last turn; of it and those before it since pages were counted."""
-        self._known_faults = 0
-        """What the next turns have for no new page: one that was saved costs a fault when it is written again."""
-        self._is_new = state is None
-        """Has it taken no turn yet?"""
+        own_bytes = image.first_turn_bytes if state is None else len(self._packed or ()) * PAGE_BYTES
+        self.memory_use = MemoryUse(image, own_bytes, is_new=state is None)
         self._pages: dict[int, bytes] = {} if state is None or self._packed is not None else dict(state.pages)
         self._sums = Sums()
         self._saved_bytes = image.size_bytes if state is None else state.memory_bytes
@@ -189,7 +164,7 @@ class Guest:
         self._fill()
         if state is not None:
             self._table.put_streams_back(vfs)
-        _count_new_faults()  # those of making it are no turn's
+        count_new_faults()  # those of making it are no turn's
 
     def _start(self) -> None:
         """A new instance of the image, with nothing of the session in it yet."""
@@ -281,7 +256,7 @@ class Guest:
         try:
             self._take_turn(request, run, world, handler)
         except BaseException as error:
-            self._measure()
+            self.memory_use.measure(self._dirty)
             is_kept = run.keeps and is_limit(error)
             run.unfinished += self._find_unfinished() if is_kept else ()
             self._lose(keeps_files=is_kept)
@@ -296,26 +271,7 @@ class Guest:
         else:
             self._unsaved = self._due = True
             self._table.put_streams_back(self.vfs)
-        faults, self._is_new, is_first = _count_new_faults(), False, self._is_new
-        known = min(faults, self.image.first_turn_reads if is_first else self._known_faults)
-        if not is_first:  # INVARIANT: each saved page excuses one fault, however many turns it takes
-            self._known_faults -= known
-            self._recent_bytes += known * PAGE_BYTES
-        self._faults = faults - known
-        self._faults_before += self._faults
-        if self._faults >= _MEASURE_OVER_FAULTS or self._faults_before >= _MEASURE_OVER_FAULTS_BEFORE or not self.own_bytes:
-            self._measure()
-            self._learn(faults, is_first)
-            _count_new_faults()  # those of measuring are no turn's
-
-    def _learn(self, faults: int, is_first: bool) -> None:
-        """What first turns of the image need, from one that was measured."""
-        image = self.image
-        if not image.first_turn_bytes and self.own_bytes <= _FIRST_TURN_BYTES_MAX:
-            image.first_turn_bytes, image.first_turn_ranges = self.own_bytes, self._dirty.ranges()
-        elif is_first:
-            more_pages = max(0, self.own_bytes - image.first_turn_bytes) // PAGE_BYTES
-            image.first_turn_reads = max(image.first_turn_reads, min(faults - more_pages, _FIRST_TURN_READS_MAX))
+        self.memory_use.note_turn(self._dirty)
 
     def prepare(self) -> None:
         """Whatever must happen before a turn and is not the turn's own time."""
@@ -327,22 +283,13 @@ class Guest:
             if self._unsaved or self._journal_ns > _JOURNAL_NS_MAX or len(self._journal) >= _JOURNAL_TURNS_MAX:
                 self._save()
             self._due = False
-            _count_new_faults()
+            count_new_faults()
 
     def _forget_filling(self) -> None:
         """What was put into the memory is known, and no turn's work. INVARIANT: no turn has written since."""
         self._dirty.protect()
-        self._recent_bytes, self._filled = 0, False
-
-    def _measure(self) -> None:
-        own, recent = self._dirty.count()
-        self.own_bytes, self._recent_bytes = own * PAGE_BYTES, recent * PAGE_BYTES
-        self._faults = self._faults_before = 0
-
-    @property
-    def turn_bytes(self) -> int:
-        """Memory that the last turn wrote, or a bit more: what small turns before it wrote since pages were last saved, too."""
-        return self._recent_bytes + self._faults * PAGE_BYTES
+        self._filled = False
+        self.memory_use.note_filled()
 
     def undo(self, *, keeps_files: bool = False) -> None:
         """Take back the turn that has just ended."""
@@ -403,8 +350,8 @@ class Guest:
         self._packed = None
         self._saved_bytes = self._memory.size_bytes
         self._journal.clear()
-        self._known_faults = self._recent_bytes // PAGE_BYTES
-        self._journal_ns = self._recent_bytes = 0
+        self._journal_ns = 0
+        self.memory_use.note_saved()
         self._unsaved = False
 
     def _fill(self) -> None:
@@ -443,7 +390,7 @@ class Guest:
             else:
                 self.vfs.rollback(files)
             self._table = table
-        if self.own_bytes < _LARGE_BYTES:
+        if self.memory_use.own_bytes < _LARGE_BYTES:
             self._instance.close()
         else:
             self._leaving = _close_aside(self._instance)
@@ -454,7 +401,7 @@ class Guest:
             self._leaving.join()
             self._leaving = None
         self._lost = False
-        self.own_bytes = 0
+        self.memory_use.own_bytes = 0
         self._start()
         self._fill()
         if self._filled:
@@ -494,13 +441,6 @@ class Guest:
     def close(self) -> None:
         self._table.close_all(self.vfs)
         self._instance.close()
-
-
-def _count_new_faults() -> int:
-    """Those of this thread since a guest last looked. The host's own, between two turns, count as the next one's: if they are
-    many, pages are counted."""
-    before, _seen.faults = _seen.faults, resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
-    return _seen.faults - before
 
 
 def is_limit(error: BaseException) -> bool:

@@ -111,7 +111,7 @@ class NestedPrograms:
             try:
                 exit_code, read = self._take_turns(guest, program, command, stdin, run, calls)
             finally:
-                run.guest_bytes = guest.own_bytes
+                run.guest_bytes = guest.memory_use.own_bytes
                 guest.close()
                 self.calls.records.extend(calls.records)
         if run.output_dropped_bytes:  # to go on with a part of it would be to work on wrong data

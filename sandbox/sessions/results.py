@@ -82,7 +82,7 @@ def describe(
         external_calls=calls,
         metrics=Metrics(
             duration_ms=spent_ns // 1_000_000,
-            memory_peak_bytes=guest.turn_bytes + run.started_bytes + max(0, written_bytes),
+            memory_peak_bytes=guest.memory_use.turn_bytes + run.started_bytes + max(0, written_bytes),
             instructions=guest.fuel_used,
             external_calls_count=len(calls),
             cpu_ms=cpu_ns // 1000 / 1000,

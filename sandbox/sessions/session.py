@@ -301,7 +301,7 @@ class Session:
     @property
     def guests_bytes(self) -> int:
         """The memory that its guests have to themselves. Memory of a guest never shrinks."""
-        return sum([guest.own_bytes for guest in list(self._guests.values())])
+        return sum([guest.memory_use.own_bytes for guest in list(self._guests.values())])
 
     def cancel(self) -> bool:
         """From any thread: stop the run under way. False if there is none. The next run is not affected."""

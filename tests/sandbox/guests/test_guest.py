@@ -20,6 +20,7 @@ from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.guest import MESSAGE_BYTES_MAX, Guest
 from sandbox.guests.host_inputs import World
 from sandbox.guests.images import IMPORTS, Image, Source
+from sandbox.guests.memory_use import MemoryUse
 from sandbox.wire import DEFAULT_LIMITS
 from tests.conftest import NewBox
 from tests.sandbox import wat
@@ -355,9 +356,9 @@ def test_first_turns_that_only_read_more_of_the_image_are_not_measured_each_time
     forget_first_turns(new_box, monkeypatch)
     for _ in range(2):  # the first tells how much first turns write, the second how much they only read
         new_box().run("1")
-    measured: list[Guest] = []
-    measure = Guest._measure
-    monkeypatch.setattr(Guest, "_measure", lambda guest: (measured.append(guest), measure(guest))[1])
+    measured: list[MemoryUse] = []
+    measure = MemoryUse.measure
+    monkeypatch.setattr(MemoryUse, "measure", lambda use, dirty: (measured.append(use), measure(use, dirty))[1])
     for _ in range(6):
         assert new_box().run("1").metrics.memory_peak_bytes > 0
     assert len(measured) < 6
@@ -371,6 +372,8 @@ def test_tm_lim_unseen_what_one_session_reads_hides_nothing_that_another_writes(
 ) -> None:
     guest = forget_first_turns(new_box, monkeypatch)
     new_box().run("1")
-    guest._learn(1_000_000, is_first=True)  # how many pages a program can read without writing depends on the machine
+    guest.memory_use.learn(
+        guest._dirty, 1_000_000, is_first=True
+    )  # how many pages a program can read without writing depends on the machine
     writes = new_box().run("x = bytearray(2 << 20); x[::4096] = b'x' * 512")
     assert writes.metrics.memory_peak_bytes > 2 << 20
