@@ -66,8 +66,9 @@ _GIT_MODULES = (
     "library", "base", "lines", "dates", "repository", "changes", "patches", "revisions", "pretty", "worktree", "combined",
     "setup", "status", "staging", "history", "three_way", "merging", "branches", "remotes", "command",
 )  # fmt: skip
-_COMMAND_MODULES = tuple(f"git/{name}" for name in _GIT_MODULES)
-"""Commands that are written in Python: `git`."""
+_SQLITE_MODULES = ("texts", "modes", "settings", "statements", "schema", "imports", "dots", "program")
+_COMMAND_MODULES = (*(f"git/{name}" for name in _GIT_MODULES), *(f"sqlite/{name}" for name in _SQLITE_MODULES))
+"""Commands that are written in Python: `git` and `sqlite3`."""
 _PRELOAD = b'{"code":"import _hatchway\\n_hatchway.install.preload()\\ndel _hatchway"}'
 _PYTHON_TURNS = (
     *[b'{"code":%s}' % code for code in (b'"1+1"', b'"x=1\\nx"', b'"print(1)\\nfrom math import pi"', b'"1/0"', b'"del x,pi"')]

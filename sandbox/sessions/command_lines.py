@@ -4,7 +4,7 @@
     python[3]     -c CODE [args…]   or  -m MODULE [args…]   or  FILE [args…]   or  code on standard input
     node          -e CODE [args…]   or  -p CODE             or  FILE [args…]   or  code on standard input
     tsx           FILE [args…]      or  -e CODE
-    git           a command of ours that is written in Python
+    git, sqlite3  commands of ours that are written in Python
     anything else is a command of the sandbox's shell
 
 Rules: options that change nothing here (`-u`, `-B`) are accepted; one that is not known is refused as the interpreter would.
@@ -29,7 +29,7 @@ _VERSION: Final = {
     Language.JAVASCRIPT: "console.log(process.version)",
     Language.TYPESCRIPT: "console.log('tsx on node ' + process.version)",
 }
-_OURS: Final = {"git": "git.command"}
+_OURS: Final = {"git": "git.command", "sqlite3": "sqlite.program"}
 """Commands that are modules of the Python guest's prelude."""
 ReadFile = Callable[[str], bytes | None]
 

@@ -16,7 +16,7 @@ from sandbox.filesystem.vfs import Vfs
 from sandbox.snapshots.file_tree import write_tree
 
 ROOT = Path(__file__).parents[3]
-UNLISTED = ["git", "ionice", "make", "node", "python", "python3", "rg", "tsx"]
+UNLISTED = ["git", "ionice", "make", "node", "python", "python3", "rg", "sqlite3", "tsx"]
 """Of the shell's tools, those that `tools.def` keeps out of /usr/bin."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 import time
 
@@ -176,10 +177,29 @@ def test_tm_pol_start_git_needs_no_permission(box: hatchway.Sandbox) -> None:
     assert result.stdout == "## No commits yet on main\n1\n126\n", result
 
 
-def test_tm_pol_start_git_imports_nothing_of_the_sessions(box: hatchway.Sandbox) -> None:
+def test_tm_pol_start_sqlite3_needs_no_permission_and_starts_nothing(box: hatchway.Sandbox) -> None:
+    script = "sqlite3 a.db 'select 6*7'; sqlite3 a.db .nope 2> /dev/null; echo $?; python3 -c 'print(1)'; echo $?"
+    result = box._session.run(make_request(box, script, starts=[hatchway.Language.JAVASCRIPT]))
+    assert result.stdout == "42\n1\n126\n", result
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ".shell touch x", ".system touch x", ".load x", ".import '|touch x' t", ".read '|touch x'", ".output '|touch x'",
+        ".once '|touch x'", ".once -e", ".excel", "select load_extension('x')", "select edit('x')",
+    ],
+)  # fmt: skip
+def test_tm_pol_start_sqlite3_refuses_what_would_start_a_program(box: hatchway.Sandbox, line: str) -> None:
+    told = box.run(f"sqlite3 :memory: {shlex.quote(line)}; echo $?; ls", language="shell")
+    assert told.stdout == "1\n" and told.stderr, told
+
+
+@pytest.mark.parametrize(("room", "name", "word"), [("git", "command", "--version"), ("sqlite", "program", "-version")])
+def test_tm_pol_start_ours_import_nothing_of_the_sessions(box: hatchway.Sandbox, room: str, name: str, word: str) -> None:
     box.files.write_file("planted.py", "print('imported')")
     told = box.run(
-        "import sys\nfrom _hatchway.git import command\nsys.argv = ['git', '--version']\n"
+        f"import sys\nfrom _hatchway.{room} import {name} as command\nsys.argv = ['it', '{word}']\n"
         "try: command.main()\nexcept SystemExit as ended: code = ended.code\n"
         "try: import planted\nexcept ModuleNotFoundError: print('nothing')\ncode"
     )

@@ -1,4 +1,4 @@
-/* interpreters.c - python, python3, node, tsx: programs in the other languages; git: a command that is written in one.
+/* interpreters.c - python, python3, node, tsx: programs in the other languages; git, sqlite3: commands that are written in one.
  * The host runs them on the same files.
  *
  * The message is in ../../ABI.md. All that can be read is offered as standard input; what the program did not read stays.
@@ -53,3 +53,4 @@ int tool_python3(tool *t, int argc, char **argv) { return start(t, argc, argv); 
 int tool_node(tool *t, int argc, char **argv) { return start(t, argc, argv); }
 int tool_tsx(tool *t, int argc, char **argv) { return start(t, argc, argv); }
 int tool_git(tool *t, int argc, char **argv) { return start(t, argc, argv); }
+int tool_sqlite3(tool *t, int argc, char **argv) { return start(t, argc, argv); }
