@@ -62,6 +62,7 @@ from gateway.runs.cancellation import ActiveRuns
 from gateway.runs.completion import Completion
 from gateway.runs.execution import Programs
 from gateway.runs.governed_commands import Governor
+from gateway.runs.permission import Permission
 from gateway.runs.resumption import Resumption
 from gateway.runs.run_hooks import RunHooks
 from gateway.runs.runs import Runs
@@ -168,6 +169,7 @@ class Service:
         feeds, run_hooks = Feeds(), RunHooks(self.hooks, sessions)
         self.suspension = Suspension(store, self.approvals, feeds, self.keys, now)
         programs = Programs(sessions, self.persistence, self.calls, run_hooks, lambda: self.runners)
+        permission = Permission(self.approvals, lambda: self.runners)
         self.completion = Completion(
             store,
             sessions,
@@ -186,6 +188,7 @@ class Service:
             self.scheduler,
             run_hooks,
             programs,
+            permission,
             self.completion,
             self.suspension,
             self.active_runs,
@@ -196,8 +199,9 @@ class Service:
             store, self.approvals, lambda tenant, waiting: Governor(self).go_on(tenant, waiting), self.keys, now
         )
         self.resumption = Resumption(
-            self.runs, sessions, self.scheduler, programs, self.completion, self.suspension, self.approvals, self.waiting, now
-        )
+            self.runs, sessions, self.scheduler, programs, permission, self.completion, self.suspension, self.approvals,
+            self.waiting, now,
+        )  # fmt: skip
         self.repinning = Repinning(store, self.policies, sessions, self.runs, now)
 
     def _construct_tally(self) -> Tally:

@@ -1,7 +1,7 @@
 """Gates: a policy as one session meets it, and what its decisions mean to the service.
 
 Rules: every decision of the service goes through `Gate.decide`, which is pure but for the log. What is not permitted without
-an approver being asked is refused by `require`; only programs' calls can wait for an approval (`gateway.runs.calls`). The audit
+an approver being asked is refused by `require`; only programs (`gateway.runs.permission`) and their calls can wait. The audit
 names the caller (`change_actor`), not the session's owner, and what was asked for, masked as in the log of decisions.
 """
 
@@ -57,9 +57,15 @@ class Gate:
         return is_permitted(self._folded.decide(event, self.policy.attributes(event, {}, arguments)))
 
     def permits_alike(self, event: str, arguments: Mapping[str, Any], like: Decision) -> bool:
-        """Whether it is permitted with the limits, rates and hooks of another decision, without an approver. Not logged."""
+        """Whether it is permitted with the limits, rates and hooks of another decision: without an approver, or by the approvals
+        that this one was given, which the same rule wants. Not logged."""
         found = self._folded.decide(event, self.policy.attributes(event, {}, arguments))
-        return is_permitted(found) and (found.limits, found.rates, found.hooks) == (like.limits, like.rates, like.hooks)
+        if (found.limits, found.rates, found.hooks) != (like.limits, like.rates, like.hooks):
+            return False
+        if is_permitted(found):
+            return True
+        wanted, given = ((one.verdict, one.auto, one.rule, one.approvals) for one in (found, like))
+        return found.verdict == "ask" and wanted == given
 
     def require(self, event: str, arguments: Mapping[str, Any], operation: str = "") -> Decision:
         """The decision, if it permits without asking; what would need an approval here is refused. Goes to the audit, too.

@@ -40,6 +40,8 @@ DECLARED_BY = "approver"
 DECLARED_WITHIN_MS = 900_000
 """Who decides, and for how long, about a capability that wants an approval by its own declaration."""
 
+SHOWN_MAX = 16_384
+"""Characters of one text that an approver sees. The approval is bound to all of it."""
 _ENDED = "the run was ended"
 Choice = Literal["approve", "approve_always", "reject", "reject_always", "cancel"]
 
@@ -52,11 +54,11 @@ class Decide(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Asking(Suspend):
-    """An approver must still decide. `approvals` are what is pending."""
+    """An approver must still decide. `approvals` are what is pending; `requests` ask for those that are new."""
 
-    def __init__(self, capability: str, approvals: Sequence[Approval]) -> None:
+    def __init__(self, capability: str, approvals: Sequence[Approval], requests: Sequence[Change]) -> None:
         super().__init__(f"{capability} waits for approval")
-        self.approvals = tuple(approvals)
+        self.approvals, self.requests = tuple(approvals), tuple(requests)
 
 
 class Asked(Record, frozen=True, kw_only=True):
@@ -86,6 +88,12 @@ def combine(decision: Decision, declared: ApprovalPolicy) -> Decision:
     return msgspec.structs.replace(decision, verdict="ask", auto=None, approvals=wanted)
 
 
+def show(text: str) -> str:
+    """What a caller wrote, as an approver sees it: characters that would not be seen are replaced, and what is cut is said."""
+    seen = "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text[:SHOWN_MAX])
+    return seen if len(text) <= SHOWN_MAX else f"{seen}… ({len(text) - SHOWN_MAX} more characters)"
+
+
 def make_binding(asked: Asked, policy: str, approver: str) -> str:
     bound = [asked.capability, asked.declaration, asked.arguments, asked.session.id, policy, approver]
     return hashlib.sha256(msgspec.json.encode(bound, order="sorted")).hexdigest()
@@ -103,8 +111,17 @@ class Approvals:
         return self._latest_ms
 
     async def gate(self, asked: Asked, decision: Decision, policy: str, more: Sequence[Change] = ()) -> None:
+        """As `take`, and stores what is asked for."""
+        try:
+            await self.take(asked, decision, policy, more)
+        except Asking as asking:
+            if asking.requests:
+                await self._store.write(asked.session.tenant, asking.requests)
+            raise
+
+    async def take(self, asked: Asked, decision: Decision, policy: str, more: Sequence[Change] = ()) -> None:
         """Return if every approval the decision wants exists, and take it, in one write with `more`. Raises `ToolError` if one
-        was refused, `Asking` if an approver must still decide."""
+        was refused, `Asking` if an approver must still decide: the caller writes its requests, with what waits."""
         if decision.verdict != "ask" or decision.auto is not None:
             return
         session, run_id, now = asked.session, asked.run_id, self._now()
@@ -135,10 +152,8 @@ class Approvals:
                 created += undecided
             pending += undecided
         if pending:
-            await self._store.write(
-                session.tenant, [change for one in created for change in (PutApproval(approval=one), _audit_request(one))]
-            )
-            raise Asking(asked.capability, pending)
+            requests = [change for one in created for change in (PutApproval(approval=one), _audit_request(one))]
+            raise Asking(asked.capability, pending, requests)
         await self._take(session.tenant, asked, usable, now, more)
 
     async def _take(self, tenant: str, asked: Asked, usable: list[Approval], now: int, more: Sequence[Change]) -> None:

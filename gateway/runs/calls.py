@@ -335,7 +335,11 @@ def _tell(feed: Feed, name: str, reply: CallReply, asking: Sequence[Approval]) -
     if not reply.suspended:
         feed.put("call", {"name": name, "status": "error" if reply.error else "ok"})
     for one in asking:
-        feed.put("approval", {"name": name, "status": "waiting", "approval_id": one.id, "approver": one.approver})
+        tell_asked(feed, name, one)
+
+
+def tell_asked(feed: Feed, name: str, one: Approval) -> None:
+    feed.put("approval", {"name": name, "status": "waiting", "approval_id": one.id, "approver": one.approver})
 
 
 def _decide(context: CallContext, call: ToolCall) -> Decision:

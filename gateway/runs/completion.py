@@ -10,6 +10,7 @@ a run what was not stored with it.
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -21,7 +22,8 @@ from gateway.files.overlay import Layers
 from gateway.hooks.session_hooks import SessionHooks
 from gateway.ids import is_single
 from gateway.records import Run, Session
-from gateway.runs.approvals import Approvals
+from gateway.runs.approvals import Approvals, Asking
+from gateway.runs.calls import tell_asked
 from gateway.runs.results import abridge, fail_after, hide_output, make_failure
 from gateway.runs.run_hooks import RunHooks
 from gateway.runs.suspension import Suspension
@@ -35,7 +37,7 @@ from gateway.stores.changes import Change, DeleteSnapshot, PutRun, PutSession, P
 from gateway.stores.store import Store
 from gateway.telemetry import step
 from policy import Decision
-from sandbox.wire import Diagnostic, RunResult, RunStatus, Severity
+from sandbox.wire import Diagnostic, ErrorObject, RunResult, RunStatus, Severity
 from sandbox.workers.interface import FileChanges, RunOutcome, Worker
 
 _NOT_STORED_MAX: Final = 20
@@ -54,19 +56,31 @@ class Completion:
     _seals: Seals
     _clock_ms: Callable[[], int]
 
-    async def complete(self, turn: Turn, decision: Decision, outcome: RunOutcome, worker: Worker) -> Run:
-        """The run as it was stored. Raises `CancelledError` if its caller disconnected."""
+    async def complete(self, turn: Turn, decision: Decision, outcome: RunOutcome, worker: Worker | None = None) -> Run:
+        """The run as it was stored. One that waits needs no worker. Raises `CancelledError` if its caller disconnected."""
         if turn.stop.is_abandoned and outcome.result.status is RunStatus.CANCELLED:
             await run_to_completion(self._resync(turn))
             raise asyncio.CancelledError
         if outcome.recording is not None:
             work = self._suspend(turn, decision, outcome.result, outcome.recording)
         else:
+            assert worker is not None
             work = self._finish(turn, decision, outcome, worker)
         record = await run_to_completion(work)
         if turn.stop.is_abandoned:
             raise asyncio.CancelledError
         return record
+
+    async def wait(self, turn: Turn, decision: Decision, asking: Asking, recording: bytes = b"") -> Run:
+        """An approver must see the run before it begins, or continues from `recording`. What is asked for is stored with it."""
+        for one in asking.approvals:
+            if one.id not in turn.approvals:
+                turn.approvals.append(one.id)
+                tell_asked(turn.feed, "run", one)
+        turn.requests = asking.requests
+        result = turn.record.result or make_failure(ErrorObject(code="WAITING_FOR_APPROVAL", message=str(asking)))
+        outcome = RunOutcome(result=msgspec.structs.replace(result, diagnostics=[]), recording=recording)
+        return await self.complete(turn, decision, await turn.stop.compute(_Nowhere(), functools.partial(_answer, outcome)))
 
     async def _finish(self, turn: Turn, decision: Decision, outcome: RunOutcome, worker: Worker) -> Run:
         """Hooks → one write → live session → hooks of the turn's end → answer."""
@@ -184,6 +198,17 @@ class Completion:
     async def _apply_left(self, turn: Turn) -> None:
         for files in turn.left:
             await self._sessions.apply(turn.live, files)
+
+
+async def _answer(outcome: RunOutcome) -> RunOutcome:
+    return outcome
+
+
+class _Nowhere:
+    """Where a program that waits to be begun computes."""
+
+    async def cancel(self, session_id: str) -> bool:
+        return True
 
 
 def _warn_not_stored(why: str) -> Diagnostic:

@@ -23,7 +23,7 @@ from gateway.sessions.sessions import Sessions
 from gateway.telemetry import step
 from policy import Decision
 from sandbox.sessions.limit_errors import tell_lowered
-from sandbox.wire import Language, RunRequest, RunStatus
+from sandbox.wire import RunRequest, RunStatus
 from sandbox.workers.interface import OnOutput, Opening, RunOutcome, Worker
 
 
@@ -42,8 +42,8 @@ class Programs:
         if not session.is_used or body.limits is not None or body.timeout_ms is not None:
             turn.warnings += tell_lowered(body.limits, body.timeout_ms, session.limits, most)
         request = make_request(session, turn.body, most, turn.find_startable(decision))
-        if session.thread_id is not None and turn.language is Language.SHELL and not body.validate_only:
-            return await self._run_there(turn, decision, request, session.thread_id)
+        if turn.thread_id is not None:
+            return await self._run_there(turn, decision, request, turn.thread_id)
         base = await self._persistence.find_base(turn.live) if session.durable else None
         on_output = await self._choose_output(turn, decision)
         with step("sandbox.run", language=turn.language.value):

@@ -10,29 +10,32 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
-from gateway.errors import Conflict, Forbidden, GatewayError, StoreFailed, TooMany, Unavailable
+from gateway.errors import Conflict, Forbidden, GatewayError, NotFound, StoreFailed, TooMany, Unavailable
 from gateway.policies.in_force import PolicyGone
 from gateway.records import Approval, Principal, Run
-from gateway.runs.approvals import Approvals, Decide
+from gateway.runs.approvals import Approvals, Asking, Decide
 from gateway.runs.cancellation import Stop, Stopped
 from gateway.runs.completion import Completion
 from gateway.runs.execution import Programs
+from gateway.runs.permission import Permission
 from gateway.runs.results import make_failure
 from gateway.runs.runs import Runs
 from gateway.runs.scheduler import Scheduler
 from gateway.runs.suspension import Suspension
 from gateway.runs.turn import Turn, audit_ending
 from gateway.runs.waiting_commands import WaitingCommands
+from gateway.sessions.live import Live
 from gateway.sessions.sessions import Sessions
 from gateway.shielding import run_to_completion
 from sandbox.errors import SandboxError
 from sandbox.wire import RunStatus
+from sandbox.workers.interface import Worker
 
 _log = logging.getLogger("hatchway.service")
 _FIRST_PAUSE_SECONDS: Final = 0.5
@@ -45,6 +48,7 @@ class Resumption:
     _sessions: Sessions
     _scheduler: Scheduler
     _programs: Programs
+    _permission: Permission
     _completion: Completion
     _suspension: Suspension
     _approvals: Approvals
@@ -143,8 +147,8 @@ class Resumption:
             return ended or await self._runs.get(principal, run_id)
 
     async def _carry_out(self, principal: Principal, record: Run, stop: Stop) -> Run:
-        """The whole way of a resumed run: admit → load → decide, for the session may have another policy by now → run → hooks →
-        store → answer. It is not counted again."""
+        """The whole way of a resumed run: admit → load → decide, for the session may have another policy by now → approve → run →
+        hooks → store → answer. One that was begun is not counted again."""
         tenant, active = await self._sessions.tenant(principal.tenant), self._runs.active
         with active.drain_waits():
             async with (
@@ -159,15 +163,35 @@ class Resumption:
                 feed = active.feeds.begin(tenant.id, record.id, kept.next_event)
                 turn = Turn(
                     asker, live.record, record.id, gate, self._clock_ms, live, record, kept.body, feed, stop, is_resumed=True,
-                    warnings=kept.warnings, held=kept.held, approvals=kept.approvals,
+                    warnings=kept.warnings, held=kept.held, approvals=kept.approvals, begun_under=kept.begun_under,
                 )  # fmt: skip
-                with audit_ending(turn):
-                    try:
-                        decision = turn.decide()
-                    except Forbidden as refused:
-                        return await self._suspension.end(live, record, make_failure(refused.error), asker)
-                    outcome, worker = await self._programs.resume(turn, decision, kept.recording)
-                    return await self._completion.complete(turn, decision, outcome, worker)
+                async with self._open_unless(kept.recording, live) as worker:
+                    with audit_ending(turn):
+                        return await self._go_on(turn, kept.recording, worker)
+
+    async def _go_on(self, turn: Turn, recording: bytes, worker: Worker | None) -> Run:
+        """Continue from the recording; without one, begin in `worker` what has waited for that. Its hooks have seen it."""
+        try:
+            decision = turn.decide()
+            await self._permission.take(turn, decision)
+        except Asking as asking:
+            return await self._completion.wait(turn, decision, asking, recording)
+        except (Forbidden, NotFound) as refused:
+            return await self._suspension.end(turn.live, turn.record, make_failure(refused.error), turn.principal)
+        if worker is None:
+            outcome, worker = await self._programs.resume(turn, decision, recording)
+        else:
+            outcome = await self._programs.run(turn, decision, worker)
+        return await self._completion.complete(turn, decision, outcome, worker)
+
+    @contextlib.asynccontextmanager
+    async def _open_unless(self, recording: bytes, live: Live) -> AsyncIterator[Worker | None]:
+        """The session, open in a worker, before an approval is used; a recording brings a session of its own."""
+        if recording:
+            yield None
+        else:
+            async with self._sessions.use(live) as worker:
+                yield worker
 
     async def settle(self) -> None:
         """Wait until no run is being resumed."""

@@ -19,9 +19,11 @@ from gateway.errors import Conflict, GatewayError, Unavailable, missing
 from gateway.events import Feed
 from gateway.ids import uuid7
 from gateway.records import Principal, Run
+from gateway.runs.approvals import Asking
 from gateway.runs.cancellation import ActiveRuns, Stop, Stopped
 from gateway.runs.completion import Completion
 from gateway.runs.execution import Programs
+from gateway.runs.permission import Permission
 from gateway.runs.results import INTERRUPTED, make_failure
 from gateway.runs.run_hooks import RunHooks
 from gateway.runs.scheduler import Scheduler
@@ -62,6 +64,7 @@ class Runs:
     _scheduler: Scheduler
     _hooks: RunHooks
     _programs: Programs
+    _permission: Permission
     _completion: Completion
     _suspension: Suspension
     active: ActiveRuns
@@ -105,13 +108,16 @@ class Runs:
         return live
 
     async def _carry_out(self, asked: _Asked) -> Run:
-        """The whole way of a run: admit → decide → hooks → decide again → run → hooks → store → answer."""
+        """The whole way of a run: admit → decide → hooks → decide again → count, approve → run → hooks → store → answer."""
         try:
             async with self._admit(asked) as (turn, worker):
                 decision = turn.decide()
                 if await self._hooks.fire_before(turn, decision):
                     decision = turn.decide()  # THREAT[TM-HOOK-007]: a rewritten run is a new request
-                turn.gate.count("run", decision)
+                try:
+                    await self._permission.take(turn, decision)
+                except Asking as asking:
+                    return await self._completion.wait(turn, decision, asking)
                 outcome = await self._programs.run(turn, decision, worker)  # its calls: `gateway.runs.calls`
                 return await self._completion.complete(turn, decision, outcome, worker)  # hooks → store.write → answer
         except Stopped as stopped:

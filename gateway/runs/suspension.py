@@ -36,7 +36,7 @@ RECORDING: Final = "recording"
 class SuspendedRun(msgspec.Struct, frozen=True):
     """A suspended run as it is stored: what is run, as the hooks left it, and the worker's recording. `next_event` is the number
     of its next event; `warnings` are told with its result; `held` and `approvals` as in `Turn`; `asker` is the caller, with
-    whose facts it continues."""
+    whose facts it continues. A run that waits to be begun has no recording, and was begun under no policy."""
 
     body: RunBody
     recording: bytes
@@ -45,6 +45,7 @@ class SuspendedRun(msgspec.Struct, frozen=True):
     held: list[HeldCall] = []
     approvals: list[str] = []
     asker: Principal | None = None
+    begun_under: str = ""
 
 
 @dataclass(eq=False)
@@ -62,7 +63,7 @@ class Suspension:
         record = msgspec.structs.replace(turn.record, state="waiting", result=result, updated_at=now)
         turn.feed.flush()
         next_event = turn.feed.next + 1  # after `waiting`
-        told = (turn.warnings, turn.held, turn.approvals, turn.principal)
+        told = (turn.warnings, turn.held, turn.approvals, turn.principal, turn.begun_under)
         packed = msgspec.msgpack.encode(SuspendedRun(turn.body, recording, next_event, *told))
         sealed = seal(packed, self._keys, tenant=session.tenant, purpose=RECORDING)
         run_in = msgspec.structs.replace(session, language=turn.language)
@@ -70,7 +71,8 @@ class Suspension:
         waiting = msgspec.structs.replace(session, waiting_run=record.id, last_used_at=now, is_used=True)
         changes: list[Change] = [put, PutSession(session=waiting), PutRun(run=record)]
         changes += [one for files in turn.left for one in await to_store_changes(session.tenant, session.id, files, now)]
-        await self._store.write(session.tenant, [*changes, *turn.audit, turn.audit_end(RunStatus.WAITING_FOR_APPROVAL)])
+        changes += [*turn.requests, *turn.audit, turn.audit_end(RunStatus.WAITING_FOR_APPROVAL)]
+        await self._store.write(session.tenant, changes)
         turn.mark_stored()
         turn.live.record = waiting
         turn.feed.end("waiting", msgspec.to_builtins(record))

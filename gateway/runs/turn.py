@@ -14,13 +14,13 @@ from msgspec import Meta
 
 from gateway.errors import BadRequest, GatewayError
 from gateway.events import Feed
-from gateway.policies.gate import is_permitted, language_name, refusal
+from gateway.policies.gate import language_name, refusal
 from gateway.records import Principal, Record, Run, Session
 from gateway.runs.calls import CallContext
 from gateway.runs.cancellation import Stop, Stopped
 from gateway.runs.results import INTERRUPTED
 from gateway.sessions.live import Live
-from gateway.stores.changes import AppendAudit
+from gateway.stores.changes import AppendAudit, Change
 from gateway.telemetry import step
 from policy import Decision, PolicyError
 from sandbox.errors import RequestError, SetupError
@@ -49,7 +49,8 @@ class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 @dataclass(eq=False, slots=True)
 class Turn(CallContext):
     """One run on its way, and what its calls are made in. `body` is what is run: a hook may have rewritten it. `is_resumed`: the
-    run has waited for an approval, and continues. `is_elsewhere`: its program runs in the thread that the session is bound to."""
+    run has waited for an approval, and continues. `is_elsewhere`: its program runs in the thread that the session is bound to.
+    `begun_under` is the digest of the policy that permitted it to begin, `requests` what asks for its approvals."""
 
     live: Live
     record: Run
@@ -60,6 +61,8 @@ class Turn(CallContext):
     is_stored: bool = False
     is_elsewhere: bool = False
     decision: Decision | None = None
+    begun_under: str = ""
+    requests: tuple[Change, ...] = ()
 
     def mark_stored(self) -> None:
         """The run is in the store, and its audit with it."""
@@ -75,6 +78,12 @@ class Turn(CallContext):
     def language(self) -> Language:
         return self.body.language or self.live.record.language
 
+    @property
+    def thread_id(self) -> str | None:
+        """Of the thread that the program runs in, if it is not run in the sandbox."""
+        is_there = self.language is Language.SHELL and not self.body.validate_only
+        return self.live.record.thread_id if is_there else None
+
     def ask_policy(self, code: str) -> Decision:
         """What the policy says about running `code` here."""
         return self.gate.decide("run", {"language": language_name(self.language), "bytes": measure(code)})
@@ -89,19 +98,19 @@ class Turn(CallContext):
         ]
 
     def decide(self) -> Decision:
-        """May this program be run here, and how? A refusal is audited now, anything else with the run."""
+        """May this program be run here, and how? A refusal is audited now, anything else with the run. If an approver must see
+        it, `gateway.runs.permission` asks."""
         with step("policy.decide"):
             decision = self.decision = self.ask_policy(self.body.code)
-        if not is_permitted(decision):
+        if decision.verdict == "deny":
             self.note("decision", self.record.id, **self.decided)
-            # A run cannot be suspended before it began: what would need an approval is refused.
             raise refusal("run", decision)
         return decision
 
     def recheck(self, data: Mapping[str, Any]) -> str | None:
         """Asked after every hook that rewrote the run: may it still be run?"""
         decision = self.ask_policy(data["code"])
-        return None if is_permitted(decision) else refusal("run", decision).error.message
+        return refusal("run", decision).error.message if decision.verdict == "deny" else None
 
     @property
     def asked_limits(self) -> SessionLimits | None:

@@ -25,7 +25,7 @@ from gateway.errors import Conflict, Forbidden, GatewayError, StoreFailed, TooMa
 from gateway.records import Approval, Principal, Record, RegistryEntry, Session
 from gateway.runners import wire
 from gateway.runners.errors import display
-from gateway.runs.approvals import Approvals, Asked
+from gateway.runs.approvals import Approvals, Asked, show
 from gateway.stores.changes import AppendAudit, Change, DeleteEntry, PutEntry
 from gateway.stores.pages import walk
 from gateway.stores.store import Store
@@ -89,8 +89,8 @@ def describe_asked(thread: Session, command: wire.Command, place: str, wait_id: 
     exact = msgspec.json.encode([msgspec.structs.replace(command, command_id=""), thread.id, place], order="sorted")
     seen: dict[str, Any] = {
         "thread": thread.id,
-        "program": display(command.program),
-        "args": [display(one) for one in command.args],
+        "program": show(command.program),
+        "args": [show(one) for one in command.args],
     }
     more = {"cwd": command.cwd, "env": [name for name, _ in command.env], "stdin_bytes": len(command.stdin.encode())}
     asked = msgspec.structs.replace(thread, id=f"thread:{thread.id}")

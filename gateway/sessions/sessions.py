@@ -328,15 +328,20 @@ class Sessions:
     @contextlib.asynccontextmanager
     async def open(self, principal: Principal, session_id: str, known: Live | None = None) -> AsyncIterator[tuple[Live, Worker]]:
         """The session, held and open in a worker. If the worker dies, only this operation fails."""
-        async with self.hold(principal, session_id, known) as live:
-            worker = await self.ensure_open(live)
-            try:
-                yield live, worker
-            except (WorkerLost, RequestError) as lost:
-                if isinstance(lost, RequestError) and lost.error.code != "SESSION_NOT_FOUND":
-                    raise
-                await self.lives.drop(live)
-                raise Unavailable("WORKER_LOST", _describe_loss(lost), CONTINUES if live.record.durable else RESTARTS) from None
+        async with self.hold(principal, session_id, known) as live, self.use(live) as worker:
+            yield live, worker
+
+    @contextlib.asynccontextmanager
+    async def use(self, live: Live) -> AsyncIterator[Worker]:
+        """A session that the caller holds, open in a worker."""
+        worker = await self.ensure_open(live)
+        try:
+            yield worker
+        except (WorkerLost, RequestError) as lost:
+            if isinstance(lost, RequestError) and lost.error.code != "SESSION_NOT_FOUND":
+                raise
+            await self.lives.drop(live)
+            raise Unavailable("WORKER_LOST", _describe_loss(lost), CONTINUES if live.record.durable else RESTARTS) from None
 
     async def find_gate(self, live: Live, caller: Principal) -> Gate:
         """The session's policy, as this caller meets it."""

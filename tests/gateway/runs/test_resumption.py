@@ -41,7 +41,7 @@ class Waking(Resumption):
     def __init__(self, runs: Runs) -> None:
         nothing_else: Any = None
         suspension: Any = runs
-        super().__init__(*[nothing_else] * 5, suspension, *[nothing_else] * 3)
+        super().__init__(*[nothing_else] * 6, suspension, *[nothing_else] * 3)
         self._resumed = runs
 
     async def resume(self, principal: Principal, run_id: str) -> Any:
