@@ -2,8 +2,8 @@
 
 Rules: a refusal of the gateway is raised as `RequestError` with the contract's code; what can be repeated is, a few times. At
 most `ASKS_MAX` requests are under way at once and further ones wait here: a gateway refuses what is too much for a tenant, and
-what it refused waits longer. Only `_http`, `_places` and `_sleep` wait: `client` replaces them with blocking ones and has the
-same verbs without asyncio.
+what it refused waits longer. Only `_http`, `_open_socket`, `_places` and `_sleep` wait: `client` replaces them with blocking
+ones and has the same verbs without asyncio.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 
@@ -21,8 +20,10 @@ import msgspec
 from hatchway.arguments import RunOptions, Sealed, check_callable, check_count, check_kind, check_label, check_sealed
 from hatchway.client import operations, requests
 from hatchway.client.async_files import AsyncRemoteFiles
+from hatchway.client.async_live import Address, AsyncSocket, Socket
 from hatchway.client.async_runner import AsyncRemoteRunner, RunnerOptions
 from hatchway.client.async_values import AsyncRemoteSecrets, AsyncRemoteValues
+from hatchway.client.coming import Coming
 from hatchway.client.operations import request
 from hatchway.client.requests import ApprovalInfo, Ask, Event, Page, RunInfo, SessionInfo, SnapshotInfo, Unreachable
 from hatchway.client.run_requests import SessionOptions, run_request, session_request
@@ -35,7 +36,6 @@ from sandbox.wire import Language, RunResult, SessionMeta
 OnOutput = Callable[[int, bytes], None]
 """Told 0 for standard output or 1 for standard error, and what was written, as `Sandbox.run` tells it."""
 T = TypeVar("T")
-S = TypeVar("S", bound=AbstractAsyncContextManager[Any])
 
 
 class Connection(TypedDict, total=False):
@@ -46,34 +46,6 @@ class Connection(TypedDict, total=False):
     timeout_seconds: float
     verify: Verify
     cert: Cert
-
-
-class Coming(Coroutine[Any, Any, S]):
-    """A session to be: `await` it, or `async with` it, which deletes it at the end. Tasks can be made of it, as of any coroutine;
-    nothing is asked before it is awaited."""
-
-    def __init__(self, made: Coroutine[Any, Any, S]) -> None:
-        self._made = made
-
-    def __await__(self) -> Generator[Any, Any, S]:
-        return self._made.__await__()
-
-    def send(self, value: Any) -> Any:
-        return self._made.send(value)
-
-    def throw(self, *error: Any) -> Any:
-        return self._made.throw(*error)
-
-    def close(self) -> None:
-        self._made.close()
-
-    async def __aenter__(self) -> S:
-        self._entered = await self._made
-        await self._entered.__aenter__()
-        return self._entered
-
-    async def __aexit__(self, *error: Any) -> bool | None:
-        return await self._entered.__aexit__(*error)
 
 
 class AsyncClient:
@@ -96,14 +68,16 @@ class AsyncClient:
         self.url, token = requests.choose_address(url, token)
         self._errors = (httpx.TransportError,)
         self._not_sent = (httpx.ConnectError, httpx.ConnectTimeout)
+        headers, trust = requests.build_headers(token, tenant), build_trust(self.url, verify, cert)
         self._http = self._open_http(
             base_url=self.url,
-            headers=requests.build_headers(token, tenant),
+            headers=headers,
             timeout=timeout_seconds,
             trust_env=False,
-            verify=build_trust(self.url, verify, cert),
+            verify=trust,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=requests.ASKS_MAX),
         )
+        self._address = Address(self.url, headers, trust, timeout_seconds)
         self._places = self._make_places()
 
     def _open_http(self, **settings: Any) -> Any:
@@ -111,8 +85,11 @@ class AsyncClient:
 
         return httpx.AsyncClient(**settings)
 
-    def _make_places(self) -> AbstractAsyncContextManager[Any]:
+    def _make_places(self) -> contextlib.AbstractAsyncContextManager[Any]:
         return asyncio.Semaphore(requests.ASKS_MAX)
+
+    async def _open_socket(self, path: str) -> Socket:
+        return await AsyncSocket.open(self._address, path)
 
     async def ask(self, ask: Ask) -> Any:
         """Send a request and decode its answer; for verbs this class does not have, too."""

@@ -3,6 +3,7 @@
     done = await client.runner("box").run("make test")
     server = await client.runner("box").start("python3 -m http.server")
     async for event in server.watch(): ...
+    async with client.runner("box").terminal("python3 -q") as python: ...
 
 Rules: `client.runner(name)` asks nothing. A thread that is not bound yet is bound by its first verb: to the destination that was
 given, or to `wasm`, which needs no destination. A text is a line of `sh`; a list is a program with its arguments.
@@ -17,8 +18,11 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 import msgspec
 
 from hatchway.client import requests
+from hatchway.client.async_live import AsyncLive
+from hatchway.client.coming import Coming
 from hatchway.client.operations import request
 from hatchway.client.requests import CommandInfo, CommandLog, CommandResult, Event, Refused, RunnerInfo
+from hatchway.client.url_paths import segment
 
 if TYPE_CHECKING:
     from hatchway.client.async_client import AsyncClient, OnOutput
@@ -101,6 +105,17 @@ class AsyncRemoteRunner:
         begun = await self._run(_describe(command, options), "async")
         return self.command(begun.command_id)
 
+    def terminal(
+        self, command: str | Sequence[str] = "exec sh", *, rows: int = 24, columns: int = 80, **options: Unpack[CommandOptions]
+    ) -> Coming[AsyncLive]:
+        """Begin a command with a terminal, and talk to it: `async with box.terminal("python3 -q") as python`."""
+
+        async def begin() -> AsyncLive:
+            options["terminal"] = (rows, columns)
+            return await (await self.start(command, **options)).live()
+
+        return Coming(begin())
+
     def command(self, command_id: str) -> AsyncRemoteCommand:
         """A command that was begun before."""
         return AsyncRemoteCommand(self, command_id)
@@ -155,6 +170,19 @@ class AsyncRemoteCommand:
         ask = request("get_command_log", once=True, thread_id=self._runner.thread_id, command_id=self.id, after=after)
         async for event in self._runner._client._stream(ask):
             yield event
+
+    def live(self, after: int = 0) -> Coming[AsyncLive]:
+        """What it writes after an event as it does, and what is typed into its terminal: `async with command.live() as live`."""
+
+        async def open_live() -> AsyncLive:
+            await self._runner.bind()
+            client, place = self._runner._client, f"threads/{segment(self._runner.thread_id)}/commands/{segment(self.id)}/live"
+            live = AsyncLive(
+                self.id, f"/v1/runners/{place}", client._open_socket, client._sleep, client._address.timeout_seconds, after
+            )
+            return await live.open()
+
+        return Coming(open_live())
 
     async def signal(self, name: str) -> None:
         """INT, TERM, KILL, HUP, USR1, …"""

@@ -1,18 +1,21 @@
 """A blocking face for coroutines that never wait: how `client` is made of `async_client`.
 
-With a blocking HTTP client, places and pauses (`BlockingHttp`, `Places`, `sleep`) the asyncio client's coroutines run to their
-end in one step, without an event loop, so `make_blocking(AsyncClient.run)` is `Client.run`, with the same arguments for type
-checkers and editors.
+With a blocking HTTP client, WebSocket, places and pauses (`BlockingHttp`, `BlockingSocket`, `Places`, `sleep`) the asyncio
+client's coroutines run to their end in one step, without an event loop, so `make_blocking(AsyncClient.run)` is `Client.run`, with
+the same arguments for type checkers and editors.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+from hatchway.client.async_live import Address, read_ending, read_refused
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -103,6 +106,45 @@ class Places:
 
     async def __aexit__(self, *_: object) -> None:
         self._free.release()
+
+
+class BlockingSocket:
+    """A blocking WebSocket behind the names of `AsyncSocket`."""
+
+    def __init__(self, entered: contextlib.ExitStack, connection: Any) -> None:
+        self._entered, self._connection = entered, connection
+
+    @classmethod
+    async def open(cls, address: Address, path: str) -> BlockingSocket:
+        from websockets.exceptions import WebSocketException
+        from websockets.sync.client import connect
+
+        place, options = address.describe(path)
+        try:
+            entered = contextlib.ExitStack()
+            return cls(entered, entered.enter_context(connect(place, **options)))
+        except (WebSocketException, OSError) as error:
+            raise read_refused(error, address.url) from None
+
+    async def receive(self, seconds: float) -> str | bytes:
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            message: str | bytes = self._connection.recv(seconds)
+            return message
+        except ConnectionClosed as closed:
+            raise read_ending(closed) from None
+
+    async def send(self, text: str) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            self._connection.send(text)
+        except ConnectionClosed as closed:
+            raise read_ending(closed) from None
+
+    async def close(self) -> None:
+        self._entered.close()
 
 
 async def sleep(seconds: float) -> None:

@@ -20,10 +20,20 @@ from hatchway.arguments import Sealed
 from hatchway.client import requests
 from hatchway.client.async_client import AsyncClient, AsyncRemoteSandbox, Connection
 from hatchway.client.async_files import AsyncRemoteFiles
+from hatchway.client.async_live import AsyncLive
 from hatchway.client.async_runner import AsyncRemoteCommand, AsyncRemoteRunner, CommandOptions, RunnerOptions
 from hatchway.client.async_values import AsyncRemoteSecrets, AsyncRemoteValues
-from hatchway.client.blocking import BlockingHttp, Places, finish, make_blocking, make_iterator, show_core, sleep
-from hatchway.client.requests import RunInfo
+from hatchway.client.blocking import (
+    BlockingHttp,
+    BlockingSocket,
+    Places,
+    finish,
+    make_blocking,
+    make_iterator,
+    show_core,
+    sleep,
+)
+from hatchway.client.requests import CommandResult, RunInfo
 from hatchway.client.run_requests import SessionOptions
 from sandbox.wire import Language, SessionMeta
 
@@ -36,6 +46,9 @@ class _Core(AsyncClient):
 
     def _make_places(self) -> Places:
         return Places(requests.ASKS_MAX)
+
+    async def _open_socket(self, path: str) -> BlockingSocket:
+        return await BlockingSocket.open(self._address, path)
 
 
 class Client:
@@ -104,6 +117,12 @@ class RemoteRunner:
         """Begin a command, which runs on by itself."""
         return RemoteCommand(finish(self._core.start(command, **options)))
 
+    def terminal(
+        self, command: str | Sequence[str] = "exec sh", *, rows: int = 24, columns: int = 80, **options: Unpack[CommandOptions]
+    ) -> RemoteLive:
+        """Begin a command with a terminal, and talk to it: `with box.terminal("python3 -q") as python`."""
+        return RemoteLive(finish(self._core.terminal(command, rows=rows, columns=columns, **options)))
+
     def command(self, command_id: str) -> RemoteCommand:
         """A command that was begun before."""
         return RemoteCommand(self._core.command(command_id))
@@ -122,6 +141,44 @@ class RemoteCommand:
     watch = make_iterator(AsyncRemoteCommand.watch)
     signal = make_blocking(AsyncRemoteCommand.signal)
     cancel = make_blocking(AsyncRemoteCommand.cancel)
+
+    def live(self, after: int = 0) -> RemoteLive:
+        """What it writes after an event as it does, and what is typed into its terminal: `with command.live() as live`."""
+        return RemoteLive(finish(self._core.live(after)))
+
+
+class RemoteLive:
+    """A command, live. One thread may read while others write."""
+
+    def __init__(self, core: AsyncLive) -> None:
+        self._core = core
+        self.command_id = core.command_id
+
+    __repr__ = show_core
+    receive = make_blocking(AsyncLive.receive)
+    events = make_iterator(AsyncLive.events)
+    expect = make_blocking(AsyncLive.expect)
+    write = make_blocking(AsyncLive.write)
+    resize = make_blocking(AsyncLive.resize)
+    signal = make_blocking(AsyncLive.signal)
+    cancel = make_blocking(AsyncLive.cancel)
+    close = make_blocking(AsyncLive.close)
+
+    @property
+    def number(self) -> int:
+        """The last event that came."""
+        return self._core.number
+
+    @property
+    def result(self) -> CommandResult | None:
+        """What came of the command, once it has ended."""
+        return self._core.result
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 class RemoteFiles:

@@ -183,14 +183,23 @@ def _add_values(added: _Verbs) -> None:
 def _add_runners(added: _Verbs) -> None:
     added.add_rows(*(name for name in verbs() if name.startswith("runners ")))
     run_ = added.add("runners run", "run a command in a thread, show what it writes, and wait for its end", "thread", "program")
-    run_.add_argument("arguments", nargs="*", metavar="ARGUMENTS", help="its arguments; -- begins them")
-    run_.add_argument("--cwd", metavar="PATH", help="the folder it runs in")
-    run_.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable (repeatable)")
     run_.add_argument("--stdin", default="", metavar="TEXT", help="what it reads from standard input; - passes ours on")
-    run_.add_argument("--timeout-ms", type=parse_count, metavar="N", help="wall clock limit")
+    for verb in (run_, _add_terminal(added)):
+        verb.add_argument("arguments", nargs="*", metavar="ARGUMENTS", help="its arguments; -- begins them")
+        verb.add_argument("--cwd", metavar="PATH", help="the folder it runs in")
+        verb.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable (repeatable)")
+        verb.add_argument("--timeout-ms", type=parse_count, metavar="N", help="wall clock limit")
+    attach = added.add("runners attach", "connect this terminal to a command's; ^] leaves it", "thread", "command")
+    attach.add_argument("--after", type=int, default=0, metavar="N", help="after this event (default: from the first)")
     logs = added.add("runners logs", "what a command has written", "thread", "command")
     logs.add_argument("-f", "--follow", action="store_true", help="and what it still writes, until it ends")
     logs.add_argument("--after", type=int, default=0, metavar="N", help="after this event (default: from the first)")
+
+
+def _add_terminal(added: _Verbs) -> argparse.ArgumentParser:
+    terminal = added.add("runners terminal", "run a program in a terminal, connected to this one; ^] leaves it", "thread")
+    terminal.add_argument("program", nargs="?", default="sh", metavar="PROGRAM", help="default: sh")
+    return terminal
 
 
 def run(options: argparse.Namespace) -> int:

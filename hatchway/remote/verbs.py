@@ -28,6 +28,7 @@ from hatchway.client.client import Client
 from hatchway.client.operations import request
 from hatchway.client.requests import ApprovalInfo, Ask, Refused, RunInfo, Unreachable
 from hatchway.client.run_requests import run_request
+from hatchway.remote import attachment
 from sandbox.errors import RequestError, SandboxError
 from sandbox.wire import Matches, RunResult
 
@@ -328,6 +329,14 @@ def run_runners_run(client: Client, options: argparse.Namespace) -> int:
     elif done.status != "exited":
         print(f"the command did not end by itself: {done.status}", file=sys.stderr)
     return 1 if done.exit_code is None else done.exit_code
+
+
+def run_runners_terminal(client: Client, options: argparse.Namespace) -> int:
+    return attachment.begin(client, options)
+
+
+def run_runners_attach(client: Client, options: argparse.Namespace) -> int:
+    return attachment.join(client, options)
 
 
 def run_runners_logs(client: Client, options: argparse.Namespace) -> int:

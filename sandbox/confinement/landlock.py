@@ -22,7 +22,7 @@ _MAKE: Final = 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 12  # directories, file
 _REFER, _TRUNCATE, _IOCTL = 1 << 13, 1 << 14, 1 << 15
 _SINCE: Final = {_REFER: 2, _TRUNCATE: 3, _IOCTL: 5}
 _EVERY_ACCESS: Final = (1 << 16) - 1
-_OF_FILES: Final = _EXECUTE | _WRITE | _READ | _TRUNCATE
+_OF_FILES: Final = _EXECUTE | _WRITE | _READ | _TRUNCATE | _IOCTL
 _SCOPE_SOCKETS, _SCOPE_SIGNALS = 1, 2
 BIND_TCP, CONNECT_TCP = 1, 2
 
@@ -30,6 +30,7 @@ READ: Final = _READ | _LIST
 PROGRAMS: Final = READ | _EXECUTE
 WRITE: Final = PROGRAMS | _WRITE | _REMOVE | _MAKE | _REFER | _TRUNCATE
 DEVICE: Final = _READ | _WRITE
+TERMINAL: Final = DEVICE | _IOCTL
 
 
 def find_version() -> int:

@@ -27,6 +27,8 @@ PROGRAMS: Final = (
 PROXY_PORT: Final = 3128
 """Of the session's own loopback device, where it has a network: the gateway's proxy."""
 DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+TERMINALS: Final = ("/dev/tty",)
+"""The command's own terminal, if it has one: shells do job control with it, as they could with their standard input."""
 WORKSPACE, TEMPORARY = "/workspace", "/tmp"
 SHARES: Final = {"max_user_namespaces": 0, "max_inotify_instances": 32}
 """What a session may have of what the kernel counts for the user who made its namespaces, whom other sessions share."""

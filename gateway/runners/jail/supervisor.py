@@ -105,7 +105,12 @@ class Supervisor:
         self._calls = seccomp.prepare(command_rules.COMMAND)
         self._ruleset = landlock.make_ruleset(0)
         writable = [place["target"] for place in settings["places"] if place["writable"]]
-        for paths, access in ((["/"], landlock.PROGRAMS), (command_rules.DEVICES, landlock.DEVICE), (writable, landlock.WRITE)):
+        for paths, access in (
+            (["/"], landlock.PROGRAMS),
+            (command_rules.DEVICES, landlock.DEVICE),
+            (command_rules.TERMINALS, landlock.TERMINAL),
+            (writable, landlock.WRITE),
+        ):
             for path in filter(os.path.exists, paths):
                 descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
                 landlock.grant(self._ruleset, [descriptor], access)

@@ -17,7 +17,7 @@ from gateway.errors import BadRequest, Forbidden, GatewayError, Unavailable, Uns
 from gateway.runners.command_life import Oversight
 from gateway.runners.jail.command_rules import PROXY_PORT
 from gateway.runners.providers.unix_local import JailOptions, UnixLocal, UnixLocalSession
-from gateway.runners.wire import Binding, Command, Destination, Manifest, ManifestEntry, Mount, MountIntent, Port
+from gateway.runners.wire import Binding, Command, Destination, Manifest, ManifestEntry, Mount, MountIntent, Port, Terminal
 from sandbox.confinement import landlock
 from tests.gateway.runners.places import go, read, run, until, write
 from tests.gateway.runners.test_beneath import swapping
@@ -459,6 +459,19 @@ def test_a_port_url_is_the_contracts(tmp_path: Path) -> None:
     async def main() -> None:
         session = await opened(tmp_path / "base")
         assert (await session.expose_port(Port(port=3000, label="web"))).url == "http://127.0.0.1:3000"
+        await session.close()
+
+    go(main())
+
+
+def test_a_shell_in_a_terminal_has_job_control(tmp_path: Path) -> None:
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        code = "stty size < /dev/tty; sh -i -c 'sleep 100 & jobs; kill %1'"
+        command = Command(command_id="t", program="sh", args=["-c", code], terminal=Terminal(rows=30, columns=100))
+        done = await session.run(command)
+        assert "30 100" in done.stdout and "job control turned off" not in done.stdout, done.stdout
+        assert (await run(session, "sh", "-c", "stty size < /dev/tty")).exit_code != 0, "without one there is none"
         await session.close()
 
     go(main())
