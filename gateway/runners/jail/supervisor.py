@@ -24,6 +24,7 @@ commands. Standard library only, and started without site packages.
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import os
 import select
@@ -44,6 +45,7 @@ _MAX_SPEC_BYTES = 4 << 20
 _CHUNK = 65536
 _SLOW_SECONDS = 0.05
 """Between looks at what is written after a file is full, or a command has ended: into the void, and not fast."""
+_QUIET_SECONDS = 0.01
 
 
 class _Kept:
@@ -98,6 +100,7 @@ class Supervisor:
         self._kept: dict[str, _Kept] = {}
         self._void: list[int] = []
         self._is_paused = False
+        self._spare: tuple[int, socket.socket] | None = None
         self._proxy = socket.create_server(("127.0.0.1", command_rules.PROXY_PORT)) if settings["network"] else None
         self._limits: dict[str, int] = settings["limits"]
         self._leaders: dict[str, int] = {}
@@ -123,6 +126,7 @@ class Supervisor:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         self._say({"op": "ready", "paused": False})
+        gc.freeze()  # what is here stays: children share its pages
         while self._control is not None or self._kept:
             self._turn(woken)
 
@@ -135,6 +139,9 @@ class Supervisor:
         if self._proxy is not None:
             waited.append(self._proxy.fileno())
         ready, _, _ = select.select(waited, [], [], self._find_patience(bool(slow or self._void)))
+        if not ready and self._spare is None and not self._is_paused:
+            with suppress(OSError):
+                self._spare = self._fork_spare()
         if woken in ready:
             os.read(woken, 512)
         for one, stream in [quick[pipe] for pipe in ready if pipe in quick] + list(slow.values()):
@@ -156,6 +163,9 @@ class Supervisor:
                 self._say({"op": "reach"}, caller.fileno())
 
     def _find_patience(self, is_slow: bool) -> float | None:
+        """A moment of quiet, after which a spare process is made: what runs goes first."""
+        if self._spare is None and not self._is_paused:
+            return _QUIET_SECONDS if self._ids else 0.0
         if is_slow:
             return _SLOW_SECONDS
         return max(0.0, min(one.until for one in self._kept.values()) - time.monotonic()) if self._kept else None
@@ -213,11 +223,31 @@ class Supervisor:
                 os.close(descriptor)
 
     def _on_run(self, message: dict[str, Any], descriptors: list[int]) -> None:
-        pid = os.fork()
-        if pid == 0:
-            self._become(descriptors)
+        pid = self._hand_over(descriptors)
         self._leaders[message["id"]] = pid
         self._ids[pid] = message["id"]
+
+    def _hand_over(self, descriptors: list[int]) -> int:
+        """To the spare process, or to a new one if there is none any more."""
+        while True:
+            pid, spare = self._spare or self._fork_spare()
+            self._spare = None
+            with spare, suppress(OSError):
+                socket.send_fds(spare, [b"run"], descriptors)
+                return pid
+
+    def _fork_spare(self) -> tuple[int, socket.socket]:
+        """A process that has given up all that commands do not have, and waits to become one: so a command does not wait for
+        that. What it knows is what a command's process knew between fork and exec, and it is as much out of reach of others."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                self._wait_to_become(theirs)
+            finally:
+                os._exit(126)
+        theirs.close()
+        return pid, ours
 
     def _on_keep(self, message: dict[str, Any], descriptors: list[int]) -> None:
         spec, stdin, file, event = descriptors
@@ -240,26 +270,46 @@ class Supervisor:
     def _on_end(self, _: dict[str, Any], __: list[int]) -> None:
         os._exit(0)
 
+    def _wait_to_become(self, control: socket.socket) -> None:
+        is_confined = False
+        with suppress(Exception):
+            self._confine()
+            is_confined = True
+        kept = control.fileno()
+        os.closerange(3, kept)
+        os.closerange(kept + 1, 1 << 16)
+        packet, descriptors, _, _ = socket.recv_fds(control, MAX_PACKET, 4)
+        control.close()
+        if not packet:
+            os._exit(0)
+        if not is_confined:
+            os.dup2(descriptors[3], 2)
+            os._exit(_complain("the command", "could not be started", 126))
+        self._become(descriptors)
+
+    def _confine(self) -> None:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        privileges.limit_resources(self._limits)
+        privileges.empty_bounding_set()
+        privileges.drop_capabilities()
+        privileges.forgo_new_privileges()
+        landlock.restrict(self._ruleset)
+        seccomp.apply(self._calls)
+
     def _become(self, descriptors: list[int]) -> None:
         """In the child: the command, or exit code 126 or 127 as a shell gives them."""
         spec_fd, stdin, stdout, stderr = descriptors
         try:
             spec = json.loads(os.pread(spec_fd, _MAX_SPEC_BYTES, 0))
-            os.setsid()
-            signal.set_wakeup_fd(-1)
-            for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
-                signal.signal(number, signal.SIG_DFL)
             for target, source in enumerate((stdin, stdout, stderr)):
                 os.dup2(source, target)
             if spec["terminal"]:
                 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-            privileges.limit_resources({**self._limits, **spec["limits"]})
-            privileges.empty_bounding_set()
-            privileges.drop_capabilities()
-            privileges.forgo_new_privileges()
+            privileges.limit_resources(spec["limits"])
             os.chdir(spec["cwd"])
-            landlock.restrict(self._ruleset)
-            seccomp.apply(self._calls)
             os.closerange(3, 1 << 16)
             os.execvpe(spec["argv"][0], spec["argv"], spec["env"])
         except (FileNotFoundError, NotADirectoryError):

@@ -338,7 +338,8 @@ class UnixLocalSession(RootedSession):
             return await Jail.start(self._folder, settings, {place["source"] for place in places})
 
     async def _execute(self, command: wire.Command, output: Output, control: Control) -> int | None:
-        cwd = await asyncio.to_thread(self.roots.find_directory, command.cwd or ".")
+        asked = command.cwd or "."
+        cwd = asked if asked == "." else await asyncio.to_thread(self.roots.find_directory, asked)
         top = self.roots.workspace.prefix
         if self._has_network and not control.is_resumed:
             await self._start()

@@ -475,3 +475,46 @@ def test_a_shell_in_a_terminal_has_job_control(tmp_path: Path) -> None:
         await session.close()
 
     go(main())
+
+
+def test_tm_run_escape_the_process_that_waits_for_a_command_is_out_of_reach_of_others(tmp_path: Path) -> None:
+    code = """
+import os, signal
+for pid in [int(name) for name in os.listdir('/proc') if name.isdigit() and int(name) != os.getpid()]:
+    for number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM):
+        try: os.kill(pid, number); print('signalled', pid)
+        except PermissionError: pass
+    for name in ('environ', 'mem', 'maps', 'fd', 'cwd', 'root'):
+        try: open(f'/proc/{pid}/{name}', 'rb').read(1) if name not in ('fd', 'cwd', 'root') else os.listdir(f'/proc/{pid}/{name}')
+        except OSError: continue
+        print('read', pid, name)
+print('looked at', len([name for name in os.listdir('/proc') if name.isdigit()]))
+"""
+
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        for _ in range(3):
+            told = (await python(session, code)).splitlines()
+            assert len(told) == 1 and int(told[0].split()[-1]) >= 2, told
+            assert (await run(session, "sh", "-c", "echo on")).stdout == "on\n"
+            await asyncio.sleep(0.1)  # a spare process is made meanwhile
+        await session.close()
+
+    go(main())
+
+
+def test_commands_at_the_same_time_and_after_a_pause_each_have_their_own_output_limits_and_terminal(tmp_path: Path) -> None:
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        many = [
+            session.run(Command(command_id=f"c{n}", program="sh", args=["-c", f"ulimit -t; echo {n}"], cpu_ms=5000 + 1000 * n))
+            for n in range(12)
+        ]
+        for n, done in enumerate(await asyncio.gather(*many)):
+            assert done.stdout.split() == [str(5 + n), str(n)], done
+        await session.pause()
+        await session.resume()
+        assert (await run(session, "sh", "-c", "ulimit -t; ulimit -n")).stdout.split() == ["600", "512"]
+        await session.close()
+
+    go(main())
