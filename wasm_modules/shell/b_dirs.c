@@ -1,5 +1,6 @@
 /* b_dirs.c - cd, pwd, pushd, popd, dirs. The working directory is kept as the logical path, symbolic links included. */
 #include "builtins.h"
+#include "param.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,14 @@ static void set_cwd(const char *path)
 }
 
 /* The descriptors have no folder among the files; one can still be in it, and its names are numbers (io.c). */
-static bool is_fd_folder(const char *path) { return !strcmp(path, "/dev/fd"); }
+static bool is_fd_folder(const char *path)
+{
+    if (!strcmp(path, "/dev/fd") || !strcmp(path, "/proc/self/fd")) return true;
+    int64_t pid;
+    size_t n = strlen(path);
+    if (strncmp(path, "/proc/", 6) || n < 10 || strcmp(path + n - 3, "/fd")) return false;
+    return parse_int(arena_strndup(&sh.tmp, path + 6, n - 9), &pid) && pid == SHELL_PID + sh.shell_level;
+}
 
 bool shell_in_fds(void) { return is_fd_folder(sh.cwd); }
 int shell_chdir(const char *path) { return chdir(is_fd_folder(path) ? "/dev" : path); }

@@ -236,6 +236,7 @@ static void format_once(pf *p, const char *f)
 {
     while (*f && !p->stop) {
         if (*f == '%') f = conversion(p, f + 1);
+        else if (sh.as_program && f[0] == '\\' && f[1] == 'c') p->stop = true;
         else if (*f == '\\') f += 1 + decode_escape(f + 1, 'f', &p->out, &p->stop);
         else sb_putc(&p->out, *f++);
     }

@@ -196,7 +196,10 @@ int b_exec(int argc, char **argv)
         sb_printf(&b, "%s%s", login ? "-" : "", name ? name : argv[i]);
         argv[i] = sb_str(&b);
         status = b_bash(argc - i, argv + i);
-    } else if (!status) status = exec_argv(argc - i, argv + i, 1);
+    } else if (!status) {
+        programs_only();
+        status = exec_argv(argc - i, argv + i, 1);
+    }
     else if (sh.shopt[S_EXECFAIL] && sh.level == sh.shell_level) return status;
     else { sh_leave(status); return status; }
     free(sh.traps[TRAP_EXIT]);
@@ -304,6 +307,7 @@ void sh_signal(int sig)
     bool heard = sig != 9 && sh.level == sh.shell_level;            /* a subshell just ends */
     if (heard && sh.traps[TRAP_EXIT]) run_trap(TRAP_EXIT);         /* it sees $? as it is, not the signal */
     if (!heard) { free(sh.traps[TRAP_EXIT]); sh.traps[TRAP_EXIT] = NULL; }
+    sh.killed_by = sig;
     sh_exit(128 + sig);
 }
 

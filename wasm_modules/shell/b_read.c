@@ -166,7 +166,7 @@ int b_read(int argc, char **argv)
     const char *usual = timed ? NULL : var_get("TMOUT");
     int64_t usual_s;
     if (usual && parse_int(usual, &usual_s) && usual_s > 0) timeout_s = (double)usual_s;
-    if (timeout_zero) return 0;   /* input never blocks here */
+    if (timeout_zero) return slow_beyond(h.in, 0);   /* input never blocks here, but a writer may have slept */
     size_t first = o.at < argc ? name_len(argv[o.at]) : 0;   /* the others are looked at when their turn comes */
     if (o.at < argc && (!first || (argv[o.at][first] && argv[o.at][first] != '[')))
         return b_error("read", 1, "`%s': not a valid identifier", argv[o.at]);

@@ -69,7 +69,10 @@ static void run_on(job *j)
     if (!w->root && !w->n && !sig) { end_job(j, w->status); return; }   /* it slept, and that was all */
     program *prog = sh.prog;
     int status = sh.status, n = sh.npipestatus;
+    bool in_turn = sh.in_turn;
+    sh.in_turn = true;
     sub_state *st = subshell_enter();
+    sh.in_turn = false;
     walk_enter(w);
     j->running = true;
     if (sig) sh_signal(sig);
@@ -85,10 +88,14 @@ static void run_on(job *j)
     sh.prog = prog;
     sh.status = status;
     sh.npipestatus = n;
-    if (!stopped) { end_job(j, ended); return; }
-    j->due_s = slept_s + seconds;
-    j->busy = w->busy;
-    j->order = ++events;
+    sh.in_turn = in_turn;
+    if (!stopped) end_job(j, ended);
+    else {
+        j->due_s = slept_s + seconds;
+        j->busy = w->busy;
+        j->order = ++events;
+    }
+    if (!in_turn) signal_deliver();
 }
 
 bool job_seems_running(job *j) { return j->walk || j->left_s == slept_s; }
@@ -329,6 +336,18 @@ unsigned background_fence(unsigned from)
     unsigned was = fence;
     fence = from;
     return was;
+}
+
+void background_leave(void)
+{
+    if (deepest < sh.level) return;
+    for (unsigned i = jobs_first() > fence ? jobs_first() : fence; i < jobs_n; i++) {
+        job *j = job_at(i);
+        if (j->level < sh.level) continue;
+        j->level = j->walk ? sh.level - 1 : -1;
+        j->disowned = true;
+    }
+    deepest = sh.level - 1;
 }
 
 void background_finish(void)

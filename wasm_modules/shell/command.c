@@ -1,6 +1,7 @@
 /* command.c - simple commands: expansion, assignments, redirections. */
 #include "sh.h"
 #include "declare.h"
+#include "param.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -358,6 +359,7 @@ int exec_simple(node *n)
     else {
         char *last = argv.v[argv.n - 1];
         status = run_words(run, &argv, procs);
+        if (sh.child_killed_by) signal_tell(SHELL_PID + sh.level + 1);
         if (sh.underscore->top)
             var_put(sh.underscore->top && sh.underscore->top->level == sh.level ? sh.underscore->top
                                                                                 : var_writable(sh.underscore, -1),

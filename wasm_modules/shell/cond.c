@@ -58,11 +58,7 @@ int cond_unary(char op, const char *arg, const char *who)
     case 't': return 1;          /* there are no terminals here */
     case 'h': case 'L': return !(lstat(arg, &st) == 0 && S_ISLNK(st.st_mode));
     }
-    int fd = !strncmp(arg, "/dev/fd/", 8)    ? atoi(arg + 8)
-             : !strcmp(arg, "/dev/stdin")  ? 0
-             : !strcmp(arg, "/dev/stdout") ? 1
-             : !strcmp(arg, "/dev/stderr") ? 2
-                                           : -1;
+    int fd = io_device_fd(arg);
     if (fd >= 0) { io *s = fd_get(fd); return !s || (op == 'p' ? !io_is_pipe(s) : !strchr("aerw", op)); }
     if (!strcmp(arg, "/dev/null") || !strcmp(arg, "/dev/zero") || !strcmp(arg, "/dev/urandom") || !strcmp(arg, "/dev/random"))
         return !strchr("aecrw", op);

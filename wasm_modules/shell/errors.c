@@ -21,6 +21,7 @@ static void verror(const char *who, const char *format, va_list ap)
     io *o = fd_get(1);
     if (o && o != e) io_flush(o);
     if (!who && sh.shopt[S_GNU_ERRFMT]) io_printf(e, "%s:%d: ", script_name(), sh.line);
+    else if (!sh.line) io_printf(e, "%s: %s%s", script_name(), who ? who : "", who ? ": " : "");
     else io_printf(e, "%s: line %d: %s%s", script_name(), sh.line, who ? who : "", who ? ": " : "");
     io_vprintf(e, format, ap);
     io_putc(e, '\n');

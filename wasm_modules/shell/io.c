@@ -85,12 +85,14 @@ io *io_fd(int fd, int can_read, int can_write) {
     return s;
 }
 
-/* N when path is /dev/stdin, /dev/stdout, /dev/stderr or /dev/fd/N, else -1. */
-static int device_fd(const char *path) {
-    if (!strcmp(path, "/dev/stdin") || !strcmp(path, "/proc/self/fd/0")) return 0;
-    if (!strcmp(path, "/dev/stdout") || !strcmp(path, "/proc/self/fd/1")) return 1;
-    if (!strcmp(path, "/dev/stderr") || !strcmp(path, "/proc/self/fd/2")) return 2;
-    const char *name = !strncmp(path, "/dev/fd/", 8) ? path + 8 : io_in_fds && io_in_fds() ? path : "";
+int io_device_fd(const char *path) {
+    if (!strcmp(path, "/dev/stdin")) return 0;
+    if (!strcmp(path, "/dev/stdout")) return 1;
+    if (!strcmp(path, "/dev/stderr")) return 2;
+    const char *name = !strncmp(path, "/dev/fd/", 8)          ? path + 8
+                       : !strncmp(path, "/proc/self/fd/", 14) ? path + 14
+                       : io_in_fds && io_in_fds()             ? path
+                                                              : "";
     if (!*name) return -1;
     int n = 0;
     for (const char *p = name; *p; p++) {
@@ -107,7 +109,7 @@ io *io_open(const char *path, int flags, int mode) {
         if (!strcmp(path, "/dev/zero")) return make(K_ZERO);
         if (!strcmp(path, "/dev/full")) return make(K_FULL);
         if (!strcmp(path, "/dev/urandom") || !strcmp(path, "/dev/random")) return make(K_RANDOM);
-        int n = device_fd(path);
+        int n = io_device_fd(path);
         if (n >= 0 && io_shell_fd) {
             io *s = io_shell_fd(n);
             if (!s) { errno = ENOENT; return NULL; }

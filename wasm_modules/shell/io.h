@@ -61,5 +61,7 @@ int io_flush_all(void);                              /* every file stream with u
 int io_show(void);                                   /* what was written for the host's stdout */
 extern void (*io_no_room)(void);  /* set by the shell: a memory stream cannot grow; may not return. After it the write fails */
 extern io *(*io_shell_fd)(int n); /* set by the shell: descriptor N of the running command (borrowed), or NULL */
+/* N when path is /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N or /proc/self/fd/N, else -1. */
+int io_device_fd(const char *path);
 extern bool (*io_in_fds)(void);    /* set by the shell: whether its folder is /dev/fd, where 63 is a descriptor */
 #endif

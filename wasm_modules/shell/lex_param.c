@@ -79,16 +79,24 @@ static void count_lines(parser *p, size_t from, size_t to)
     for (size_t i = from; i < to; i++) if (p->src[i] == '\n') p->line++;
 }
 
+/* The next place that no newline behind a backslash takes up. */
+static size_t behind_joins(parser *p, size_t at)
+{
+    while (at + 1 < p->len && p->src[at] == '\\' && p->src[at + 1] == '\n') at += 2;
+    return at;
+}
+
 /* The end of an arithmetic expression that begins at i: the index of "))", 0 when this is no arithmetic, the length when the text
  * ends in it. */
 static size_t arith_end(parser *p, size_t i)
 {
+    size_t next;
     int depth = 0;
     while (i < p->len) {
         char c = p->src[i];
         if (c == '(') depth++;
         else if (c == ')') {
-            if (depth == 0) return i + 1 < p->len && p->src[i + 1] == ')' ? i : i + 1 < p->len ? 0 : p->len;
+            if (depth == 0) return (next = behind_joins(p, i + 1)) < p->len ? (p->src[next] == ')' ? i : 0) : p->len;
             depth--;
         }
         bool braced = c == '$' && i + 1 < p->len && p->src[i + 1] == '{';   /* its end is looked for when it is expanded */
@@ -296,17 +304,17 @@ void lex_dollar(parser *p, int mode, part ***tail)
     char c = p->src[p->pos + 1];
     if (c == '{') { braced(p, mode, tail); return; }
     if (c == '(' || c == '[') {
-        size_t from = p->pos, end = 0;
+        size_t from = p->pos, end = 0, inner = c == '[' ? from + 1 : behind_joins(p, from + 2);
+        bool twice = c == '(' && inner < p->len && p->src[inner] == '(';
         if (c == '[') end = skip_to(p, from + 2, '[', ']');
-        else if (p->src[p->pos + 2] == '(') end = arith_end(p, p->pos + 3);
-        if (c == '(' && p->src[from + 2] == '(' && !end && skip_to(p, from + 2, '(', ')') >= p->len) end = p->len;
+        else if (twice) end = arith_end(p, inner + 1);
+        if (twice && !end && skip_to(p, from + 2, '(', ')') >= p->len) end = p->len;
         if (end >= p->len) { eof_looking_for(p, c == '[' ? ']' : ')', from); return; }
         if (end) {
-            size_t body = from + (c == '[' ? 2 : 3);
             part *x = add_part(p, tail, P_ARITH, quoted);
-            x->u.arith = make_arith(p, slice(p, body, end));
-            count_lines(p, body, end);
-            p->pos = end + (c == '[' ? 1 : 2);
+            x->u.arith = make_arith(p, slice(p, inner + 1, end));
+            p->pos = (c == '[' ? end : behind_joins(p, end + 1)) + 1;
+            count_lines(p, from + 1, p->pos);
             return;
         }
         p->pos += 2;

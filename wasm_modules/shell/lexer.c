@@ -120,7 +120,8 @@ static void read_heredoc(parser *p, redir *r)
         p->pos = end < p->len ? end + 1 : end;
         if (end < p->len) p->line++;
         if (!joined) whole.len = 0;
-        sb_add(&whole, s, n);
+        bool inside = whole.len > 0;             /* tabs there are text */
+        sb_add(&whole, inside ? p->src + from : s, inside ? end - from : n);
         if (whole.len == dn && !memcmp(sb_str(&whole), r->delim, dn)) {
             while (joined && b.len > 0 && (b.s[b.len - 1] != '\n' || (b.len > 1 && b.s[b.len - 2] == '\\'))) b.len--;
             break;
@@ -132,7 +133,7 @@ static void read_heredoc(parser *p, redir *r)
             if (end < p->len) p->line--;
             break;
         }
-        add_heredoc_line(&b, p->src + from, end - from, r->strip);
+        add_heredoc_line(&b, p->src + from, end - from, r->strip && !inside);
         sb_putc(&b, '\n');
     }
     char *text = sb_str(&b);

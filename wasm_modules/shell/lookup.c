@@ -12,6 +12,12 @@
 
 /* ---- tools ---- */
 
+void programs_only(void)
+{
+    sh.as_program = true;
+    sh.plain = sh.shopt[S_XPG_ECHO] = 0;
+}
+
 static int run_for_tool(tool *t, int argc, char **argv)
 {
     (void)argc;
@@ -21,6 +27,7 @@ static int run_for_tool(tool *t, int argc, char **argv)
     fd_set_io(2, io_ref(t->err));
     /* What runs for a tool is a process of its own in bash: no functions, no effect on this shell. */
     sub_state *st = subshell_enter();
+    programs_only();
     int status = exec_argv(argc, argv, 1);
     status = subshell_leave(st, status);
     fd_set_io(0, in);
@@ -46,6 +53,7 @@ static int run_env_for_tool(tool *t, char **env, const char *dir, int argc, char
         if (name && is_name(name)) { var_set_plain(name, eq + 1); var_export(name); }
     }
     locale_refresh();
+    programs_only();
     int status = 125;
     char *cd[] = { "cd", (char *)dir, NULL };
     if (!dir || builtin_find("cd")->fn(2, cd) == 0) status = exec_argv(argc, argv, 5);

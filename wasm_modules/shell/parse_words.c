@@ -1,6 +1,7 @@
 /* parse_words.c - what stands around the words of a command: redirections and assignments. */
 #include "parse.h"
 #include "parse_compound.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,11 +101,32 @@ static assign *parse_elements(parser *p)
     }
 }
 
+/* The end of a name that goes on behind newlines after a backslash; 0 when there are none of these in it. */
+static size_t joined_name_end(parser *p, size_t at)
+{
+    int joins = 0;
+    for (;;) {
+        if (p->src[at] == '\\' && p->src[at + 1] == '\n') { joins++; at += 2; }
+        else if (p->src[at] == '_' || isalnum((unsigned char)p->src[at])) at++;
+        else return joins ? at : 0;
+    }
+}
+
+/* The name from start to end, without what joins its lines. */
+static char *joined_name(parser *p, size_t start, size_t end)
+{
+    strbuf b = { .a = p->a };
+    for (; start < end; start++) if (p->src[start] == '\\') start++; else sb_putc(&b, p->src[start]);
+    return sb_str(&b);
+}
+
 assign *parse_assign(parser *p, size_t start)
 {
-    size_t i = start, n = name_len(p->src + start), sub = 0, sub_end = 0;
+    size_t i = start, n = name_len(p->src + start), sub = 0, sub_end = 0, joined;
     if (!n) return NULL;
     i += n;
+    joined = p->src[i] == '\\' ? joined_name_end(p, i) : 0;
+    if (joined) i = joined;
     if (p->src[i] == '[') {
         sub = i + 1;
         sub_end = subscript_end(p, sub);
@@ -115,7 +137,8 @@ assign *parse_assign(parser *p, size_t start)
     if (p->src[i + (size_t)append] != '=') return NULL;
     i += (size_t)append + 1;
     assign *a = arena_alloc(p->a, sizeof *a);
-    a->name = slice(p, start, start + n);
+    a->name = joined ? joined_name(p, start, joined) : slice(p, start, start + n);
+    if (joined) for (size_t k = start; k < joined; k++) p->line += p->src[k] == '\n';
     a->slot = slot_of(a->name);
     a->append = (uint8_t)append;
     if (sub) {

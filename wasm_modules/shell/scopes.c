@@ -209,6 +209,7 @@ void func_unref(func *f)
     if (!f || --f->refs > 0) return;
     if (sh.running_traps) sh.command_node = NULL;   /* it may lie in this function's tree */
     program_unref(f->prog);
+    func_unref(f->imported);
     free(f->name);
     free(f->source);
     free(f);
@@ -243,6 +244,39 @@ bool func_unset(const char *name)
     s->fn = NULL;
     sh.func_gen++;
     return true;
+}
+
+enum { HEAD_LINES = 3 };         /* of a printed function: NAME (), the brace, and lines that count from 0 behind it */
+
+/* The function as its printed text says, which is what an environment has. NULL when that cannot be parsed. */
+static func *reread(func *f)
+{
+    strbuf b = { .a = &sh.tmp };
+    syntax_error err = { 0 };
+    print_function(&b, f);
+    parser *p = parser_new(sb_str(&b), b.len, 1);
+    program *prog = parse_next(p, &err);
+    parser_free(p);
+    free(err.near_line);
+    node *n = prog ? prog->root : NULL;
+    while (n && n->kind == N_LIST && n->u.list.n == 1) n = n->u.list.items[0];
+    if (!n || n->kind != N_FUNC) { program_unref(prog); return NULL; }
+    func *copy = xmalloc(sizeof *copy);
+    *copy = (func){ .name = xstrdup(f->name), .prog = prog, .def = n, .body = n->u.func.body, .source = xstrdup("environment"),
+                    .line_base = -HEAD_LINES, .exported = 1, .refs = 1 };
+    return copy;
+}
+
+void func_import(func *f)
+{
+    slot *s = slot_of(f->name);
+    arena_mark_t m = arena_mark(&sh.tmp);
+    if (!f->imported && f->line_base != -HEAD_LINES) f->imported = reread(f);
+    arena_release(&sh.tmp, m);
+    if (!f->imported || s->fn != f) return;
+    undo_log_func(s, f);
+    func_ref(s->fn = f->imported);
+    sh.func_gen++;
 }
 
 static int by_func_name(const void *a, const void *b) { return strcmp((*(func *const *)a)->name, (*(func *const *)b)->name); }

@@ -100,7 +100,7 @@ static void forget_unexported(void)
     var_export("PWD");
     func **f;
     n = funcs_all(&f);
-    for (size_t i = 0; i < n; i++) if (!f[i]->exported) func_unset(f[i]->name);
+    for (size_t i = 0; i < n; i++) if (f[i]->exported) func_import(f[i]); else func_unset(f[i]->name);
     while (sh.aliases) alias_set(sh.aliases->name, NULL);
     var_set_plain("IFS", " \t\n");
     var_set_int("OPTIND", 1);
@@ -188,6 +188,8 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     if (jobs_fresh) background_begin();
     int parent = SHELL_PID + sh.shell_level;   /* the subshell around it has become it */
     sub_state *st = subshell_enter();
+    subshell_orphans(st);
+    sh.killed_by = 0;
     hashed *remembered = hashed_suspend();
     forget_unexported();
     forget_state();
@@ -203,7 +205,7 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     sh.frames = NULL;
     sh.is_command_string = is_command;
     sh.from_input = !text;
-    sh.restricted = false;
+    sh.restricted = sh.as_program = false;
     for (int i = 1; i < TRAP_ERR - 1; i++) if (sh.traps[i] && !*sh.traps[i]) sh.deaf |= 1ull << i;
     sh.plain = sh.shopt[S_XPG_ECHO] = how->plain;
     if (sh.plain) sh.opt[O_BRACEEXPAND] = sh.opt[O_HASHALL] = 0;
@@ -237,8 +239,10 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     if (how->restricted) shell_restrict();
     int status = sh.unwind ? sh.status : text ? exec_text(text, len, NULL, 1) : exec_input();
     sh_syntax.message[0] = 0;    /* an error of that shell, not of this program */
+    int killed_by = sh.killed_by;
     status = subshell_leave(st, status);
     hashed_resume(remembered);
+    if (status == 128 + killed_by) sh.child_killed_by = killed_by;
     return status;
 }
 

@@ -211,6 +211,7 @@ typedef struct func {
     node *def, *body;
     char *source;                /* the file it was read from */
     int line_base;               /* what its lines count from: not 0 for one that $(...) defined */
+    struct func *imported;       /* it, as child shells find it in their environment; NULL before the first */
     uint8_t exported, readonly, traced;
     int refs;
 } func;
@@ -218,6 +219,7 @@ typedef struct alias { struct alias *next; char *name, *text; } alias;
 func *func_find(const char *name);
 void func_define(const char *name, program *prog, node *def);
 bool func_unset(const char *name);
+void func_import(func *f);                       /* as a new shell finds it in its environment */
 void func_ref(func *f);
 void func_unref(func *f);
 size_t funcs_all(func ***out);                   /* sorted, in sh.tmp */
@@ -320,6 +322,7 @@ int exec_function(func *f, int argc, char **argv);
 void stack_overflowed(void);                             /* nested too deeply: the turn ends as STACK_OVERFLOW (calls.c) */
 void stack_start(void);                                  /* a turn begins */
 /* run a command by name: 1 no functions, 2 builtins only, 4 default path */
+void programs_only(void);                                /* of a shell that a program takes the place of: no builtin is its own */
 int exec_argv(int argc, char **argv, int flags);
 int exec_text(const char *text, size_t len, const char *what, int line);  /* parse and run: eval, source, traps, turns */
 int exec_input(void);                                    /* parse and run what is on descriptor 0, command by command */
@@ -346,6 +349,7 @@ void background_round(node *body);                       /* a loop of the shell 
 /* sleep, while jobs wait for their time; false: nobody does, sleep yourself */
 bool background_sleep(int argc, char **argv);
 void background_finish(void);                            /* the subshell ends: its jobs get what is left of a second */
+void background_leave(void);                              /* at the end of a subshell: its jobs belong to the shell around it */
 unsigned background_fence(unsigned from);                /* from here on, subshells that end leave the jobs before this one alone */
 unsigned jobs_begun(void);
 void job_add(int status);                                /* one that has run to its end already */
@@ -381,6 +385,7 @@ int subshell_run(node *body, int background);
 char *command_subst(node *body, size_t *len);            /* output without the trailing newlines, in sh.tmp; NULL on failure */
 typedef struct sub_state sub_state;
 sub_state *subshell_enter(void);
+void subshell_orphans(sub_state *st);                     /* at its end its jobs go on by themselves */
 void subshell_traps(void);                               /* drops the traps that a subshell does not inherit */
 int subshell_leave(sub_state *st, int status);           /* runs its EXIT trap; the status with which it ends */
 typedef struct outside outside;
@@ -397,6 +402,7 @@ enum { TRAP_EXIT, TRAP_ERR = 65, TRAP_DEBUG, TRAP_RETURN, TRAP_MAX };
 int run_trap(int which);                                 /* keeps $?; nothing when unset */
 /* sh_exit, after the EXIT trap was run here: it sees locals and redirections */
 void sh_leave(int status);
+void signal_tell(int64_t pid);                           /* says by which signal the child shell was ended */
 int signal_number(const char *name);                     /* -1 unknown; accepts SIGINT, INT, 2, EXIT ... */
 const char *signal_name(int n);
 enum { O_ALLEXPORT, O_BRACEEXPAND, O_EMACS, O_ERREXIT, O_ERRTRACE, O_FUNCTRACE, O_HASHALL, O_HISTEXPAND, O_HISTORY, O_IGNOREEOF,
@@ -438,6 +444,7 @@ void sh_fail(int status);                                /* an expansion failed:
 /* an integer value or subscript failed: more than the command is given up */
 void sh_fail_plainly(void);                              /* the same as sh_fail(1), but set -e ends the shell over it */
 void sh_abandon(int status);
+void signal_deliver(void);                               /* the one that waits for this shell */
 void signal_for(int level, int sig);                     /* the shell at this level gets it when control comes back to it */
 void sh_signal(int sig);                                 /* what a signal does to this shell: its trap, nothing, or the end */
 int sh_fatal_status(void);
@@ -521,9 +528,12 @@ typedef struct shell {
     bool validate_only;
     bool plain;                  /* this shell was called as sh, which is dash: no braces, echo knows \\n, errors end it */
     uint64_t deaf;               /* signals that were ignored when this shell began: they stay so */
+    bool as_program;             /* what runs is /bin/echo or /bin/printf, started by exec or by another program */
     bool restricted;             /* bash -r, set -r: no cd, no output to files, no paths of commands */
     unsigned complaints;         /* messages so far */
     bool byte_locale;            /* LC_ALL=C and its kin: a character is a byte */
+    int killed_by, child_killed_by;   /* the signal that ends this shell; that ended the child shell which has just run */
+    bool in_turn;                /* a job has its turn: what it sends to this shell comes when the turn is over */
     int in_trial;                /* 1: effects are forbidden, 2: allowed after all (pipeline.c) */
 } shell;
 extern shell sh;

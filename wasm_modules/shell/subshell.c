@@ -20,7 +20,16 @@ void signal_for(int level, int sig)
     pending_level = level;
 }
 
-struct sub_state { shell saved; size_t undo, locals; unsigned mask; };
+void signal_deliver(void)
+{
+    if (!pending || sh.level != pending_level) return;
+    int sig = pending;
+    pending = 0;
+    sh_signal(sig);
+}
+
+/* orphans: the jobs that it leaves behind go on in the shell around it; nothing waits for what they write. */
+struct sub_state { shell saved; size_t undo, locals; unsigned mask; bool orphans; };
 
 /* Whether a subshell has this trap of its parent, too. */
 static bool inherited(int i)
@@ -37,6 +46,7 @@ sub_state *subshell_enter(void)
     st->undo = undo_mark();
     st->locals = local_mark();
     st->mask = umask_now();
+    st->orphans = false;
     if (!sh.parent_traps) sh.parent_traps = st->saved.traps;
     sh.jobs_level = ++sh.level;
     sh.subshells++;
@@ -50,6 +60,8 @@ sub_state *subshell_enter(void)
     for (int i = 0; i < TRAP_MAX; i++) if (sh.traps[i]) sh.traps[i] = inherited(i) ? xstrdup(sh.traps[i]) : NULL;
     return st;
 }
+
+void subshell_orphans(sub_state *st) { st->orphans = true; }
 
 void subshell_traps(void)
 {
@@ -94,7 +106,7 @@ int subshell_leave(sub_state *st, int status)
         }
     }
     proc_release(true);
-    if (sh.unwind != UW_TRIAL) background_finish();
+    if (sh.unwind != UW_TRIAL && st->orphans) background_leave(); else if (sh.unwind != UW_TRIAL) background_finish();
     umask(st->mask);
     bool trial = sh.unwind == UW_TRIAL, overflow = sh.stack_overflow;
     put_back(st);
@@ -104,7 +116,7 @@ int subshell_leave(sub_state *st, int status)
     if (trial) sh.unwind = UW_TRIAL;
     free(st);
     sh.status = status;
-    if (pending && sh.level == pending_level) { int sig = pending; pending = 0; sh_signal(sig); }
+    if (!sh.in_turn) signal_deliver();
     return status;
 }
 
@@ -152,6 +164,7 @@ int subshell_run(node *body, int background)
 {
     if (jobs_fresh) background_begin();
     sub_state *st = subshell_enter();
+    subshell_orphans(st);
     if (background) {
         fd_set_io(0, io_null());
         for (int i = 0; i < TRAP_MAX; i++) if (sh.traps[i] && !*sh.traps[i]) { free(sh.traps[i]); sh.traps[i] = NULL; }

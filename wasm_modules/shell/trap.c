@@ -35,13 +35,30 @@ int signal_number(const char *name)
     return -1;
 }
 
+enum { TEXT_WIDTH = 24, SIGINT_N = 2, SIGPIPE_N = 13, SIGTERM_N = 15 };
+
+void signal_tell(int64_t pid)
+{
+    int sig = sh.child_killed_by;
+    sh.child_killed_by = 0;
+    static const char *const texts[] = { "", "Hangup", "Interrupt", "Quit", "Illegal instruction", "Trace/breakpoint trap", "Aborted",
+                                         "Bus error", "Floating point exception", "Killed", "User defined signal 1",
+                                         "Segmentation fault", "User defined signal 2", "Broken pipe", "Alarm clock", "Terminated" };
+    if (sig == SIGINT_N || sig == SIGPIPE_N || sig < 1 || sig >= (int)(sizeof texts / sizeof *texts) || !fd_get(2)) return;
+    if (sh.traps[sig] || sig == SIGTERM_N) { io_printf(fd_get(2), "%s\n", texts[sig]); return; }
+    arena_mark_t m = arena_mark(&sh.tmp);
+    strbuf b = { .a = &sh.tmp };
+    if (sh.command_node) print_node_line(&b, sh.command_node);
+    sh_error("%5lld %-*s%s", (long long)pid, TEXT_WIDTH, texts[sig], sb_str(&b));
+    arena_release(&sh.tmp, m);
+}
+
 int run_trap(int which)
 {
     char *text = sh.traps[which];
     if (!text || !*text || sh.in_trap[which]) return 0;
     text = xstrdup(text);
     int status = sh.status, line = sh.line, n = sh.npipestatus;
-    if (which == TRAP_EXIT) { free(sh.traps[which]); sh.traps[which] = NULL; }
     int conditions = sh.cond_depth;
     int outer_status = sh.trap_status, outer_level = sh.trap_level;
     sh.cond_depth = 0;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ORDER = 10000 };
+enum { MOST_ORDER = 10000, MOST_POWER = 4000 };
 
 /* The natural functions work in doubles first and are refined to the scale asked for. */
 static num series(bc_state *s, char name, num x) {
@@ -19,12 +19,14 @@ static num series(bc_state *s, char name, num x) {
         num small = num_cut(t, x, work + 10);
         small.negative = 0;
         num one = num_from(t, 1), two = num_from(t, 2);
+        long long size = num_to_int(small);              /* e^x has that many times log10 e digits before the point */
+        size_t before = size > MOST_POWER ? MOST_POWER / 2 : (size_t)size / 2 + 1;
         while (num_compare(small, one) > 0 && halvings < 64) {
-            num_div(t, small, two, work + 10 + (size_t)halvings, &q);
+            num_div(t, small, two, work + 10 + before + (size_t)halvings, &q);
             small = q;
             halvings++;
         }
-        size_t deep = work + 10 + (size_t)halvings;
+        size_t deep = work + 10 + before + (size_t)halvings;
         r = one;
         term = one;
         for (long k = 1; k < 2000; k++) {

@@ -6,9 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A place to assign to: a name, an element name[i], or scale ibase obase last. */
+/* A point by itself is the last value that was printed. */
+static int is_point(const bc_state *s) {
+    if (s->p >= s->end || *s->p != '.') return 0;
+    return s->p + 1 == s->end || !(isdigit((unsigned char)s->p[1]) || isupper((unsigned char)s->p[1]));
+}
+
+/* A place to assign to: a point, a name, an element name[i], or scale ibase obase last. */
 char *bc_place_name(bc_state *s) {
     size_t n = bc_word_length(s);
+    if (is_point(s)) {
+        s->p++;
+        return tool_strdup(s->t, "last");
+    }
     char *name = tool_strndup(s->t, s->p, n);
     s->p += n;
     if (bc_accept(s, "[")) {
@@ -74,7 +84,9 @@ static num primary(bc_state *s) {
         if (s->end - s->p >= 2 && (!memcmp(s->p, "--", 2) || !memcmp(s->p, "++", 2)))
             return bc_fail(s, "syntax error"); /* of a number */
         if (b.n == 1 && *start == '.') return s->last;
-        return num_parse(s->t, b.p, b.n, s->ibase);
+        size_t zeros = 0;                                /* 0A is the digit A, whatever ibase is */
+        while (zeros + 1 < b.n && b.p[zeros] == '0') zeros++;
+        return num_parse(s->t, b.p + zeros, b.n - zeros, s->ibase);
     }
     size_t n = bc_word_length(s);
     if (!n) return bc_fail(s, "syntax error");
@@ -220,7 +232,7 @@ static num logical(bc_state *s, int level) {
 static num assignment(bc_state *s) {
     const char *start = s->p;
     if (s->error) return bc_zero(s);
-    if (bc_word_length(s)) {
+    if (bc_word_length(s) || is_point(s)) {
         char *name = bc_place_name(s);
         bc_space(s);
         if (!s->error && s->p < s->end) {

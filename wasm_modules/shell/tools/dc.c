@@ -222,8 +222,9 @@ static void measure(dc_state *s, int command) {
     if (command == 'X') push_int(s, v.text ? 0 : (long long)v.v.scale);
     else if (v.text) push_int(s, (long long)v.n);
     else {
-        size_t n = num_digits(v.v);
-        push_int(s, (long long)(num_is_zero(v.v) ? (v.v.scale ? v.v.scale : 1) : n > v.v.scale ? n : v.v.scale));
+        size_t first = 0, all = v.v.whole + v.v.scale;          /* zeros before the first other digit do not count */
+        while (first < all && !v.v.d[first]) first++;
+        push_int(s, first < all ? (long long)(all - first) : 1);
     }
 }
 
@@ -269,7 +270,7 @@ static void plain_command(dc_state *s, int c) {
         s->stack.at[s->stack.n - 1] = s->stack.at[s->stack.n - 2];
         s->stack.at[s->stack.n - 2] = v;
         break;
-    case 'R': if (has(s, 1, 1)) rotate(s, num_to_int(pop(s).v)); break;
+    case 'R': if (has(s, 1, 0)) { v = pop(s); if (!v.text) rotate(s, num_to_int(v.v)); } break;
     case 'i': case 'o': case 'k': set_base(s, c); break;
     case 'I': push_int(s, s->ibase); break;
     case 'O': push_int(s, s->obase); break;

@@ -193,6 +193,7 @@ static const char *title_name(tool *t, const char *name) {
 
 static int diff_any(diff_state *s, const char *a, const char *b, int depth) {
     struct stat sa, sb;
+    if (!strcmp(a, "-") && !strcmp(b, "-")) return 0;      /* the same, and not read */
     if (depth > 300 || tool_too_deep(s->t)) return tool_fail(s->t, 2, "%s: directories nest too deep", a);
     int da = strcmp(a, "-") && path_stat(a, &sa) == 0 && S_ISDIR(sa.st_mode),
         db = strcmp(b, "-") && path_stat(b, &sb) == 0 && S_ISDIR(sb.st_mode);

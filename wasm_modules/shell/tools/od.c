@@ -217,20 +217,23 @@ static int take_offset(const char *text, unsigned long long *skip) {
 
 int tool_od(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"address-radix", 1, 'A'}, {"skip-bytes", 1, 'j'}, {"read-bytes", 1, 'N'},
-        {"format", 1, 't'}, {"output-duplicates", 0, 'v'}, {"width", 2, 'w'}, {"endian", 1, 'E'}, {"strings", 2, 'S'}, {0, 0, 0}};
+        {"format", 1, 't'}, {"output-duplicates", 0, 'v'}, {"width", 2, 'w'}, {"endian", 1, 'E'}, {"strings", 2, 'S'},
+        {"traditional", 0, 'T'}, {0, 0, 0}};
     static const struct {
         char letter;
         const char *type;
     } old[] = {{'h', "x2"}, {'e', "fD"}, {'a', "a"}, {'b', "o1"}, {'c', "c"}, {'d', "u2"}, {'f', "fF"}, {'i', "dI"}, {'l', "dL"},
-        {'o', "o2"}, {'s', "d2"}, {'x', "x2"}};
+        {'o', "o2"}, {'s', "d2"}, {'x', "x2"}, {'B', "o2"}, {'D', "u4"}, {'F', "fD"}, {'H', "x4"}, {'I', "dL"},
+        {'L', "dL"}, {'O', "o4"}, {'X', "x4"}};
     od_state s = {.t = t, .radix = 'o', .width = 16, .data = {.t = t}};
     dump_source source = {.to = &s.data, .most = ~0ull};
     unsigned long long strings = 0;
     tool_opts o;
-    int modern = 0, is_sized = 0, c;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "A:j:N:t:vw::S:abcdefhilosx", longs)) != -1;) {
+    int modern = 0, traditional = 0, is_sized = 0, c;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "A:j:N:t:vw::S:abcdefhilosxBDFHILOX", longs)) != -1;) {
         modern |= strchr("AEjNtvwS", c) != NULL;
         switch (c) {
+        case 'T': traditional = 1; break;
         case 'E': s.big = *o.arg == 'b'; break;
         case 'A':
             s.radix = *o.arg;
@@ -262,7 +265,9 @@ int tool_od(tool *t, int argc, char **argv) {
                 if (old[i].letter == c && dump_take_types(t, &s, old[i].type)) return 1;
         }
     }
-    if (!modern && o.index + 1 == argc && argv[o.index][0] == '+' && take_offset(argv[o.index] + 1, &s.skip)) argc--;
+    const char *last = o.index < argc ? argv[argc - 1] : "";
+    int plus = *last == '+', may_skip = traditional || (!modern && plus && o.index + 1 == argc);
+    if (may_skip && take_offset(last + plus, &s.skip)) argc--;
     if (!s.n) dump_take_types(t, &s, "o2");
     size_t unit = 1;                       /* sizes are powers of two: a line holds the largest of them whole */
     for (int i = 0; i < s.n; i++) if ((size_t)s.f[i].size > unit) unit = (size_t)s.f[i].size;

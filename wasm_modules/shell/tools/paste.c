@@ -98,6 +98,8 @@ static int rev_stream(tool *t, io *from, const char *name, void *context) {
     while ((got = io_line(from, &line, '\n')) > 0) {
         int ended = line[got - 1] == '\n';
         size_t n = (size_t)got - (size_t)ended;
+        const char *nul = memchr(line, 0, n);            /* the line ends there, and not as lines do */
+        if (nul) { n = (size_t)(nul - line); ended = 0; }
         b.n = 0;
         buffer_reserve(&b, n + 1);
         for (size_t i = 0; i < n;) {

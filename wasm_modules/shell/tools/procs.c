@@ -209,7 +209,7 @@ int tool_pgrep(tool *t, int argc, char **argv) { return find_processes(t, argc, 
 int tool_pkill(tool *t, int argc, char **argv) { return find_processes(t, argc, argv, 1); }
 
 int tool_pidof(tool *t, int argc, char **argv) {
-    process_list *l = all_processes(t, NULL);
+    process_list *l = all_processes(t, "pidof");
     int found = 0;
     for (int i = l->n - 1; i >= 0; i--)
         for (int k = 1; k < argc; k++)

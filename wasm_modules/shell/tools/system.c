@@ -132,7 +132,8 @@ int tool_tty(tool *t, int argc, char **argv) {
 
 int tool_hostname(tool *t, int argc, char **argv) {
     if (argc > 1 && argv[1][0] != '-') return tool_fail(t, 1, "you must be root to change the host name");
-    return io_puts(t->out, "hatchway\n") < 0;
+    int domain = argc > 1 && (!strcmp(argv[1], "-d") || !strcmp(argv[1], "--domain"));      /* there is none */
+    return !domain && io_puts(t->out, "hatchway\n") < 0;
 }
 
 int tool_nproc(tool *t, int argc, char **argv) {

@@ -176,7 +176,7 @@ int tool_tar(tool *t, int argc, char **argv) {
         case 'k': s.keep = 'k'; break;
         case O_SKIP_OLD: s.keep = 's'; break;
         case O_KEEP_NEWER: s.keep = 'n'; break;
-        case O_OVERWRITE: s.keep = 0; break;
+        case O_OVERWRITE: s.keep = 'o'; break;
         case O_COPY_LINKS: s.copy_links = 1; break;
         case 'm': s.touch = 1; break;
         case 'p': s.same_bits = 1; break;

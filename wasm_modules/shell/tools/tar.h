@@ -24,7 +24,7 @@ typedef struct {
     int has_list;                     /* -T: names come from a file, which may be empty */
     int packing;                                     /* how the archive is compressed: TAR_GZIP, TAR_BZIP2, 0 not at all */
     int mode, verbose, to_stdout, strip, absolute, deref, no_recursion, touch, remove, ignore_unreadable, numeric, totals;
-    int keep;                         /* existing files: 'k' are an error, 's' stay, 'n' stay when newer; 0 are replaced */
+    int keep;                         /* existing files: 'k' are an error, 's' stay, 'n' stay when newer, 'o' are written into; 0 are replaced */
     int copy_links;                   /* --hard-dereference: each name of a file with its content */
     int show_changed;                 /* list names as they would be extracted */
     size_t record_bytes;              /* the archive is filled up to a multiple */

@@ -50,15 +50,15 @@ int tar_excluded(const tar_state *s, const char *path) {
 }
 
 int tar_wanted(tar_state *s, const char *name, int *seen) {
-    if (tar_excluded(s, name)) return 0;
-    if (!s->name_n) return 1;
+    int excluded = tar_excluded(s, name);
+    if (!s->name_n) return !excluded;
     for (int i = 0; i < s->name_n; i++) {
         char *want = path_strip(s->t, s->names[i]);
         size_t n = strlen(want);
         if ((!strncmp(name, want, n) && (!name[n] || name[n] == '/')) 
             || (s->wildcards && glob_matches(want, path_strip(s->t, name), 0, 0))) {
             seen[i] = 1;
-            return 1;
+            return !excluded;
         }
     }
     return 0;

@@ -131,7 +131,7 @@ static int extract_member(
         if (s->keep == 's') return 0;
         if (s->keep == 'n' && st.st_mtim.tv_sec >= times[1].tv_sec)
             return tool_fail(t, 0, "Current %s is newer or same age", tool_cite(t, name));
-        if (!S_ISDIR(st.st_mode)) unlink(path);
+        if (!S_ISDIR(st.st_mode) && !(s->keep == 'o' && S_ISREG(st.st_mode))) unlink(path);
     }
     if (h->type == '2')
         return symlink(aim, path) < 0 ? tool_fail_errno(t, 2, "%s: Cannot create symlink to %s", name, tool_quote(t, aim)) : 0;

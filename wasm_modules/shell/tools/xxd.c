@@ -16,25 +16,42 @@ static int finish(tool *t, const buffer *b, const char *output) {
     return status;
 }
 
-static int reverse_hex(tool *t, buffer *data, int plain, const char *output) {
+/* What a hexadecimal digit stands for, or -1. */
+static int digit_of(unsigned char c) { return isdigit(c) ? c - '0' : isxdigit(c) ? (c | 32) - 'a' + 10 : -1; }
+
+/* -p -r: pairs of digits, with blanks and line ends anywhere. One other character drops the digit before it; behind two, the rest
+ * of the line counts for nothing. */
+static int reverse_plain(tool *t, const buffer *data, const char *output) {
+    buffer b = {.t = t};
+    int now = -1, before = -1, earlier;
+    for (size_t i = 0; i < data->n; i++) {
+        if (isspace((unsigned char)data->p[i])) continue;
+        earlier = before;
+        before = now;
+        now = digit_of((unsigned char)data->p[i]);
+        if (before >= 0 && now >= 0) { buffer_putc(&b, before << 4 | now); now = -1; }
+        else if (now < 0 && before < 0 && earlier < 0) while (i + 1 < data->n && data->p[i] != '\n') i++;
+    }
+    return finish(t, &b, output);
+}
+
+static int reverse_hex(tool *t, buffer *data, const char *output) {
     buffer b = {.t = t};
     span_list lines = {0};
     span_split(t, &lines, data->p ? data->p : "", data->n, '\n');
     for (size_t i = 0; i < lines.n; i++) {
         const char *p = lines.at[i].p, *end = p + lines.at[i].n;
-        if (!plain) {
-            const char *colon = memchr(p, ':', (size_t)(end - p));
-            if (!colon) continue;
-            unsigned long long at = strtoull(p, NULL, 16);
-            while (b.n < at && at < 1u << 30) buffer_putc(&b, 0);
-            p = colon + 1;
-            const char *gap = p;
-            for (; gap + 1 < end && !(gap > p + 1 && gap[0] == ' ' && gap[1] == ' '); gap++) {}
-            if (gap + 1 < end) end = gap;
-        }
+        const char *colon = memchr(p, ':', (size_t)(end - p));
+        if (!colon) continue;
+        unsigned long long at = strtoull(p, NULL, 16);
+        while (b.n < at && at < 1u << 30) buffer_putc(&b, 0);
+        p = colon + 1;
+        const char *gap = p;
+        for (; gap + 1 < end && !(gap > p + 1 && gap[0] == ' ' && gap[1] == ' '); gap++) {}
+        if (gap + 1 < end) end = gap;
         int high = -1;
         for (; p < end; p++) {
-            int d = isdigit((unsigned char)*p) ? *p - '0' : isxdigit((unsigned char)*p) ? (*p | 32) - 'a' + 10 : -1;
+            int d = digit_of((unsigned char)*p);
             if (d < 0) continue;
             if (high < 0) high = d; else { buffer_putc(&b, high << 4 | d); high = -1; }
         }
@@ -91,7 +108,7 @@ int tool_xxd(tool *t, int argc, char **argv) {
         argv, o.index, dump_gather, &source);
     if (status) return 2;
     const char *output = o.index + 1 < argc ? argv[o.index + 1] : NULL;
-    if (reverse) return reverse_hex(t, &data, plain, output);
+    if (reverse) return plain ? reverse_plain(t, &data, output) : reverse_hex(t, &data, output);
     if (from_end) {
         skip = skip < data.n ? data.n - skip : 0;
         data.n -= (size_t)skip;
