@@ -64,7 +64,8 @@ _PRELUDE_MODULES = (
 )  # fmt: skip
 _GIT_MODULES = (
     "library", "base", "lines", "dates", "repository", "changes", "patches", "revisions", "pretty", "worktree", "combined",
-    "setup", "status", "staging", "history", "three_way", "merging", "branches", "remotes", "command",
+    "setup", "plumbing", "status", "staging", "commits", "comparison", "history", "blame", "three_way", "merging", "branches",
+    "switching", "picks", "stashes", "tags", "fetching", "remotes", "command",
 )  # fmt: skip
 _SQLITE_MODULES = ("texts", "modes", "settings", "statements", "schema", "imports", "dots", "program")
 _COMMAND_MODULES = (*(f"git/{name}" for name in _GIT_MODULES), *(f"sqlite/{name}" for name in _SQLITE_MODULES))

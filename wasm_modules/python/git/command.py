@@ -3,23 +3,42 @@
 import os
 import sys
 
-from _hatchway.git import branches, history, merging, remotes, repository, revisions, setup, staging, status
+from _hatchway.git import (
+    blame,
+    branches,
+    commits,
+    comparison,
+    fetching,
+    history,
+    merging,
+    picks,
+    plumbing,
+    remotes,
+    repository,
+    revisions,
+    setup,
+    staging,
+    stashes,
+    status,
+    switching,
+    tags,
+)
 from _hatchway.git.base import Failure, Usage, parse, say, tell
 
 VERSION = "2.39.5"
 COMMANDS = {
-    "add": staging.add, "blame": history.blame, "branch": branches.branch, "cat-file": setup.cat_file,
-    "check-ignore": setup.check_ignore, "checkout": branches.checkout, "cherry-pick": merging.cherry_pick,
+    "add": staging.add, "blame": blame.blame, "branch": branches.branch, "cat-file": plumbing.cat_file,
+    "check-ignore": plumbing.check_ignore, "checkout": switching.checkout, "cherry-pick": picks.cherry_pick,
     "clean": staging.clean, "clone": remotes.clone,
-    "commit": history.commit, "config": setup.config, "describe": branches.describe, "diff": history.diff, "fetch": remotes.fetch,
-    "for-each-ref": branches.for_each_ref, "hash-object": setup.hash_object, "init": setup.init,
-    "log": history.log, "ls-files": setup.ls_files, "ls-remote": remotes.ls_remote, "ls-tree": setup.ls_tree,
+    "commit": commits.commit, "config": setup.config, "describe": tags.describe, "diff": comparison.diff, "fetch": fetching.fetch,
+    "for-each-ref": branches.for_each_ref, "hash-object": plumbing.hash_object, "init": setup.init,
+    "log": history.log, "ls-files": plumbing.ls_files, "ls-remote": fetching.ls_remote, "ls-tree": plumbing.ls_tree,
     "merge": merging.merge, "mv": staging.mv,
-    "pull": remotes.pull, "push": remotes.push, "rebase": merging.rebase, "reflog": history.reflog, "remote": remotes.remote,
-    "reset": branches.reset, "restore": branches.restore, "rev-list": setup.rev_list, "rev-parse": setup.rev_parse,
-    "revert": merging.revert, "rm": staging.rm, "shortlog": history.shortlog, "show": history.show, "show-ref": setup.show_ref,
-    "stash": merging.stash, "status": status.status, "switch": branches.switch, "symbolic-ref": setup.symbolic_ref,
-    "tag": branches.tag, "update-ref": setup.update_ref,
+    "pull": remotes.pull, "push": remotes.push, "rebase": picks.rebase, "reflog": history.reflog, "remote": remotes.remote,
+    "reset": switching.reset, "restore": switching.restore, "rev-list": plumbing.rev_list, "rev-parse": plumbing.rev_parse,
+    "revert": picks.revert, "rm": staging.rm, "shortlog": history.shortlog, "show": history.show, "show-ref": plumbing.show_ref,
+    "stash": stashes.stash, "status": status.status, "switch": switching.switch, "symbolic-ref": plumbing.symbolic_ref,
+    "tag": tags.tag, "update-ref": plumbing.update_ref,
 }  # fmt: skip
 ABSENT = {"gc": 0, "maintenance": 0, "prune": 0, "pack-refs": 0, "repack": 0}
 """What has no effect that a program could see."""

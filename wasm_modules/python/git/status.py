@@ -3,7 +3,7 @@
 import os
 
 from _hatchway.git import changes, repository, revisions
-from _hatchway.git.base import parse, quote, relative, say
+from _hatchway.git.base import Failure, parse, quote, relative, say
 from _hatchway.git.pretty import shorten
 from _hatchway.git.worktree import Paths, Tree, refresh, untracked
 
@@ -61,8 +61,6 @@ def status(args):
     kept = o.untracked_files or ("all" if o.untracked_files == "" else repo.setting("status.showUntrackedFiles", "normal"))
     found = Status(repo, paths, kept, o.ignored is not None)
     if o.porcelain == "v2" or o.porcelain == "2":
-        from _hatchway.git.base import Failure
-
         raise Failure("--porcelain=v2 is not supported here; use --porcelain")
     if o.short or o.porcelain is not None or o.z:
         show_short(repo, found, o)
