@@ -1,4 +1,4 @@
-"""`ast` nodes for generated statements and for the five kinds of condition, with the position that `compile` insists on."""
+"""`ast` nodes for generated statements and for the kinds of condition, with the position that `compile` insists on."""
 
 from __future__ import annotations
 
@@ -47,6 +47,38 @@ def path_under(value: ast.expr, args: Args, neg: bool) -> ast.expr:
     slashed = binop(value, ast.Add(), const("/"))
     test = call(attribute(slashed, "startswith"), [const(tuple(f"{a}/" for a in args))])
     return not_(test) if neg else test
+
+
+def is_like(value: ast.expr, args: Args, neg: bool, separator: str = "") -> ast.expr:
+    tests: list[ast.expr] = []
+    for method, texts in (
+        ("startswith", tuple(str(a)[:-1] for a in args if str(a).endswith("*"))),
+        ("endswith", tuple(str(a)[1:] for a in args if str(a).startswith("*"))),
+    ):
+        if texts and not separator:
+            tests.append(call(attribute(value, method), [const(texts[0] if len(texts) == 1 else texts)]))
+    for arg in args:
+        head, _, tail = str(arg).partition("*")
+        if separator or (head and tail):
+            tests.append(_is_around(value, head, tail, separator))
+    return not_(or_(tests)) if neg else or_(tests)
+
+
+def _is_around(value: ast.expr, head: str, tail: str, separator: str) -> ast.expr:
+    ends = (("startswith", head), ("endswith", tail))
+    parts = [call(attribute(value, method), [const(text)]) for method, text in ends if text]
+    if head and tail:
+        # The two ends of a pattern share no character.
+        parts.append(compare(call(attribute(value, "__len__"), []), ast.GtE(), const(len(head) + len(tail))))
+    if separator:
+        count = call(attribute(value, "count"), [const(separator)])
+        parts.append(compare(count, ast.Eq(), const((head + tail).count(separator))))
+    return and_(parts)
+
+
+def has_segment(value: ast.expr, args: Args, neg: bool) -> ast.expr:
+    tests = [compare(const(arg), ast.In(), binop(value, ast.Add(), const("/"))) for arg in args]
+    return not_(or_(tests)) if neg else or_(tests)
 
 
 def load(name: str) -> ast.expr:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from policy.evaluation import ast_nodes as nodes
@@ -26,7 +27,18 @@ Decide = Callable[[Attributes], Decision]
 DISPATCH_ABOVE = 8
 MAX_REMEMBERED = 4096
 _MAX_DISPATCH_VALUES = 16
-_COST = {"true": 1, "range": 2, "in": 3, "host": 8, "under": 10}
+_COST = {"true": 1, "range": 2, "in": 3, "like": 6, "host": 8, "under": 10, "like.": 12, "like/": 12, "segment": 14}
+_NODES: Mapping[ir.Op, Callable[[ast.expr, nodes.Args, bool], ast.expr]] = {
+    "true": nodes.is_true,
+    "in": nodes.is_in,
+    "range": nodes.in_range,
+    "host": nodes.host_in,
+    "under": nodes.path_under,
+    "like": nodes.is_like,
+    "like/": partial(nodes.is_like, separator="/"),
+    "like.": partial(nodes.is_like, separator="."),
+    "segment": nodes.has_segment,
+}
 
 
 def emit_event(policy: ir.Policy, event: str) -> Decide:
@@ -281,13 +293,7 @@ class _Event:
     def _literal(self, lit: ir.Lit) -> tuple[int, ast.expr]:
         self.comparisons += 1
         value = nodes.load(self.names[lit.field])
-        node = {
-            "true": nodes.is_true,
-            "in": nodes.is_in,
-            "range": nodes.in_range,
-            "host": nodes.host_in,
-            "under": nodes.path_under,
-        }[lit.op](value, lit.args, lit.neg)
+        node = _NODES[lit.op](value, lit.args, lit.neg)
         return _COST[lit.op] + len(lit.args) // 4, node
 
     def _constant(self, name: str, value: Any) -> ast.expr:

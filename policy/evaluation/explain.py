@@ -13,7 +13,9 @@ from policy.model import ir
 from policy.model.catalog import Field
 from policy.model.decisions import Decision
 from policy.model.kinds import KINDS
+from policy.model.patterns import write_patterns
 from policy.text.literals import INT_MAX, INT_MIN
+from policy.text.matching import PATTERNS
 
 Missing = tuple[int, tuple[ir.Lit, ...]]
 
@@ -165,6 +167,8 @@ def describe(lit: ir.Lit, fields: Mapping[str, Field]) -> str:
         if high == INT_MAX:
             return f"{lit.field} {'<' if lit.neg else '>='} {args[0]}"
         return f"{not_}{lit.field} in {args[0]}..{args[1]}"
+    if lit.op in PATTERNS:
+        return not_ + write_patterns(lit.field, lit.op, tuple(str(arg) for arg in lit.args))
     if lit.op == "under":
         return f"{not_}{lit.field} under " + (args[0] if len(args) == 1 else "{ " + ", ".join(args) + " }")
     if len(args) == 1:

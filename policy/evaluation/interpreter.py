@@ -10,7 +10,7 @@ from typing import cast
 
 from policy.model import ir
 from policy.model.decisions import UNKNOWN, Decision, assemble, lifecycle, refusal
-from policy.text.literals import is_under, matches_host
+from policy.text.matching import MATCHES
 
 
 def decide(policy: ir.Policy, event: str, attributes: Mapping[str, object]) -> Decision:
@@ -56,12 +56,8 @@ def lit_holds(lit: ir.Lit, values: Mapping[str, object]) -> bool:
     match lit.op:
         case "true":
             answer = value is True
-        case "in":
-            answer = value in lit.args
         case "range":
             answer = cast(int, lit.args[0]) <= cast(int, value) <= cast(int, lit.args[1])
-        case "host":
-            answer = matches_host(cast(str, value), cast("tuple[str, ...]", lit.args))
-        case "under":
-            answer = any(is_under(cast(str, value), cast(str, prefix)) for prefix in lit.args)
+        case _:
+            answer = MATCHES[lit.op](cast(str, value), cast("tuple[str, ...]", lit.args))
     return answer != lit.neg

@@ -6,7 +6,9 @@ recursively, and their expanded size is known before they are expanded.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import cast
 
 from lark import Token
 from msgspec.structs import replace
@@ -14,6 +16,7 @@ from msgspec.structs import replace
 from policy.lowering.vocabulary import LetEntry, Size, Targets, Vocabulary
 from policy.model import ir
 from policy.model.catalog import Capability, Field
+from policy.model.patterns import PATTERN_WORDS
 from policy.syntax import tree as s
 from policy.syntax.parser import MAX_DEPTH
 from policy.text.literals import INT_MAX, INT_MIN
@@ -141,7 +144,9 @@ class Conditions(Vocabulary):
             if field_.type.shape != "flag":
                 self.misfit(field_, ", not a yes-or-no field", atom.name)
             return ir.Lit(field_.name, "true")
-        lower = {"in": self._lower_within, "..": self._lower_between, "under": self._lower_under}.get(atom.op, self._compare)
+        lower = {"in": self._lower_within, "..": self._lower_between, "under": self._lower_under}.get(atom.op)
+        if lower is None:
+            lower = self._lower_pattern if atom.op in PATTERN_WORDS else self._compare
         return lower(field_, atom)
 
     def resolve(self, token: Token, targets: Targets) -> Field | None:
@@ -276,14 +281,32 @@ class Conditions(Vocabulary):
         if field_.kind != "path":
             self.misfit(field_, "; only paths have parts", atom.field)
             return ir.TRUE
-        if not atom.values:
-            self._refuse_empty(atom.field)
-        for value in atom.values:
-            if value.kind == "symbol" and value.token in self.sets:
-                hint = f'write the paths themselves, as in `{field_.name} under {{ "/data", "/workspace" }}`'
-                self.error("HP030", f"`{value.token}` is a set, and `under` takes paths", value.token, hint)
-                return ir.TRUE
-        prefixes = {text for value in atom.values if (text := self.constant(field_, value)) is not None}
+        prefixes = self._each(atom, lambda value: self.constant(field_, value))
         if "/" in prefixes or not prefixes:
             return ir.TRUE
-        return ir.Lit(field_.name, "under", tuple(sorted(prefixes)))
+        return ir.Lit(field_.name, "under", prefixes)
+
+    def _lower_pattern(self, field_: Field, atom: s.Comparison) -> ir.Expr:
+        word = str(atom.op)
+        if word not in field_.type.patterns:
+            self.misfit(field_, f", and `{word.split()[0]}` says nothing about it", atom.field)
+            return ir.TRUE
+        if atom.sign is not None and atom.sign != "==":
+            self.error("HP030", f"`any segment` takes no `{atom.sign}`", atom.sign, "write `not … any segment == …`")
+            return ir.TRUE
+        patterns = self._each(atom, lambda value: self.pattern(field_, word, value))
+        op = "segment" if word.startswith("segment") else f"like{field_.type.separator}" if word == "like" else "like"
+        return ir.Lit(field_.name, cast(ir.Op, op), patterns) if patterns else self.spoil()
+
+    def _each(self, atom: s.Comparison, read: Callable[[s.Value], str | None]) -> tuple[str, ...]:
+        """What is read from each value of a condition, or of the set that it names, in order and once."""
+        values, before = atom.values, self.source
+        entry = self.sets.get(values[0].token) if len(values) == 1 and values[0].kind == "symbol" else None
+        if entry is not None:
+            entry.used = True
+            values, self.source = entry.values, entry.source
+        elif not values:
+            self._refuse_empty(atom.field)
+        found = {text for value in values if (text := read(value)) is not None}
+        self.source = before
+        return tuple(sorted(found))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from policy.model import ir
 from policy.model.catalog import Catalog
-from policy.solver.solver import Effort
+from policy.solver.effort import Effort
 from policy.text.sources import Source, Span
 
 Part = tuple[ir.Expr, Span]

@@ -13,6 +13,8 @@ from typing import NamedTuple
 from lark import Token
 
 from policy.model.catalog import EFFECTS, Capability, Catalog, Field
+from policy.model.kinds import Fault
+from policy.model.patterns import make_pattern
 from policy.syntax import tree as s
 from policy.text.diagnostics import Findings
 from policy.text.sources import Source, Span
@@ -113,6 +115,21 @@ class Vocabulary:
             )
             return None
         return self.text(field_, value)
+
+    def pattern(self, field_: Field, word: str, value: s.Value) -> str | None:
+        """A pattern in its canonical form, or None after reporting."""
+        if value.kind != "string":
+            self.error("HP030", f"`{value.token}` is no text in quotes, and no set", value.token, f'write `"{value.token}"`')
+            return None
+        text = str(value.token)[1:-1]
+        if mixes_scripts(text):
+            self.error("HP026", f"`{text}` mixes letters that look alike", value.token, "type it again in one alphabet")
+            return None
+        found = make_pattern(field_.type, word, text)
+        if isinstance(found, Fault):
+            self.error(found.code, found.message, value.token, found.hint)
+            return None
+        return found
 
     def text(self, field_: Field, value: s.Value) -> str | None:
         """A constant for a text-like field, or None after reporting."""

@@ -19,11 +19,12 @@ from policy.text.literals import INT_MAX, INT_MIN
 Verdict = Literal["allow", "ask", "deny"]
 Phase = Literal["before", "after", "session_start", "session_end", "user_prompt_submit", "turn_end"]
 LIFECYCLE: tuple[Phase, ...] = SESSION_EVENTS
-Op = Literal["true", "in", "range", "host", "under"]
+Op = Literal["true", "in", "range", "host", "under", "like", "like/", "like.", "segment"]
 
 
 class Lit(msgspec.Struct, frozen=True, tag="lit", omit_defaults=True):
-    """`field` against constants. range: inclusive bounds; in: values; host: patterns; under: path prefixes; true: nothing."""
+    """`field` against constants. range: inclusive bounds; in: values; host: patterns; under: path prefixes; like,
+    segment: patterns (`text/matching.py`); true: nothing."""
 
     field: str
     op: Op

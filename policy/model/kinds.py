@@ -59,7 +59,8 @@ class Labels(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One row. `literal` is how a number is written (a rule of the grammar), `units` what its suffixes are worth; `normalise`
-    gives a value of a request the spelling under which rules know it, if it has one."""
+    gives a value of a request the spelling under which rules know it, if it has one. `patterns` are the words that look inside
+    it; the run that a `*` stands for holds no `separator`."""
 
     name: str
     words: str
@@ -75,6 +76,8 @@ class Kind:
     normalise: Callable[[str], str] | None = None
     find_fault: Callable[[str], Fault | None] = lambda text: None
     labels: Labels | None = None
+    separator: str = ""
+    patterns: tuple[str, ...] = ()
 
     @property
     def is_number(self) -> bool:
@@ -137,7 +140,15 @@ _ROWS = (
     Kind("int", "a plain number", "number", "{name} <= 10", "1_000", "number", lowest=-(2**53 - 1), schema=("integer",)),
     Kind("size", "a size", "number", "{name} <= 4MiB", "4MiB", "size", SIZE_UNITS),
     Kind("duration", "a duration", "number", "{name} <= 15m", "15m", "duration", DURATION_UNITS_MS),
-    Kind("name", "a name", "text", '{name} == "text"', schema=("string",), normalise=compose),
+    Kind(
+        "name",
+        "a name",
+        "text",
+        '{name} == "text"',
+        schema=("string",),
+        normalise=compose,
+        patterns=("like", "starts", "ends"),
+    ),
     Kind(
         "path",
         "a path",
@@ -148,6 +159,8 @@ _ROWS = (
         normalise=compose,
         find_fault=_find_path_fault,
         labels=_PATH_LABELS,
+        separator="/",
+        patterns=("like", "ends", "segment ==", "segment in", "segment starts", "segment ends"),
     ),
     Kind(
         "host",
@@ -160,6 +173,8 @@ _ROWS = (
         normalise=normalise_host,
         find_fault=_find_host_fault,
         labels=_HOST_LABELS,
+        separator=".",
+        patterns=("like",),
     ),
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ROWS}

@@ -16,8 +16,8 @@ from policy.model import ir
 from policy.model.catalog import Capability, Catalog, Field, Scalar
 from policy.model.decisions import Decision
 from policy.model.settings import SETTINGS
-from policy.solver.cells import Universe
 from policy.solver.solver import solve
+from policy.solver.universe import Universe
 from policy.text.diagnostics import Findings
 from policy.text.literals import matches_host
 from policy.text.sources import Span
@@ -112,7 +112,7 @@ class Prover:
             exprs = [may, *(claim.guard for claim in policy.claims if capability in claim.capabilities)]
             fields = {field.name: field for field in policy.reads[capability]}
             fields.update(find_fields(self.program.catalog, capability, exprs))
-            self._prepared[capability] = (may, Universe(fields, exprs))
+            self._prepared[capability] = (may, Universe(fields, exprs, self.program.effort))
         return self._prepared[capability]
 
 
@@ -204,7 +204,7 @@ def _refute(
 ) -> dict[str, Scalar] | None:
     """A request for which `condition` holds; none, after reporting, where that cannot be settled."""
     try:
-        return solve(condition, Universe(fields, [condition]), program.effort).witness
+        return solve(condition, Universe(fields, [condition], program.effort), program.effort).witness
     except UnsettledClaim as error:
         findings.add("HP083", f"{text} could not be settled: {error}", _find_first_grant(program, capability))
         return None

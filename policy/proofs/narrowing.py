@@ -11,8 +11,8 @@ from policy.model import ir
 from policy.model.catalog import Scalar
 from policy.proofs.claims import Decide, find_fields, find_permitted, show
 from policy.proofs.strictness import Weakness, find_weaknesses
-from policy.solver.cells import Universe
 from policy.solver.solver import solve
+from policy.solver.universe import Universe
 from policy.text.diagnostics import Findings
 from policy.text.sources import Span
 
@@ -40,7 +40,7 @@ class _Narrowing:
         exprs = [expr for policy in (program.ir, base.ir) for expr in policy.conditions_on(capability)]
         fields = find_fields(program.catalog, capability, exprs)
         fields.update({field.name: field for field in program.ir.reads[capability]})
-        self.universe = Universe(fields, exprs)
+        self.universe = Universe(fields, exprs, program.effort)
 
     def check(self, may: ir.Expr) -> None:
         if self.capability not in self.base.ir.reads:

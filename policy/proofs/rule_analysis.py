@@ -9,15 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
+from policy.errors import UnsettledClaim
 from policy.lowering.program import Part, Program
 from policy.model import ir
 from policy.model.catalog import Field
 from policy.model.decisions import RANK
 from policy.model.settings import MAX_COMPARISONS
 from policy.proofs.claims import find_fields
-from policy.solver.cells import Universe
-from policy.solver.solver import Box, Effort, OutOfBudget, hull, includes, overlap, search
+from policy.solver.effort import Effort, OutOfBudget
+from policy.solver.solver import Box, hull, includes, overlap, search
+from policy.solver.universe import Universe
 from policy.text.diagnostics import Findings
+from policy.text.matching import PATTERNS
 from policy.text.sources import Span
 
 _MAX_OVERLAPS = 50
@@ -40,8 +43,9 @@ def analyse(program: Program, findings: Findings) -> None:
     """All checks on rules, limits and hooks that need no claim and no test."""
     try:
         _analyse(program, findings, Effort(_EFFORT))
-    except OutOfBudget:
-        words = "whether every rule can apply could not be settled: too many rules overlap"
+    except (OutOfBudget, UnsettledClaim) as error:
+        why = str(error) or "too many rules overlap"
+        words = f"whether every rule can apply could not be settled: {why}"
         findings.add("HP083", words, Span(program.source, 0, 0), "compare one field with `==` or `in` in each rule")
 
 
@@ -56,7 +60,7 @@ def _analyse(program: Program, findings: Findings, effort: Effort) -> None:
                 by_capability.setdefault(capability, []).append((index, rule))
     for capability, rules in by_capability.items():
         fields = {field.name: field for field in program.ir.reads[capability]}
-        universe = Universe(fields, [rule.guard for _, rule in rules])
+        universe = Universe(fields, [rule.guard for _, rule in rules], effort)
         regions = []
         for index, rule in rules:
             box, exact = hull(rule.guard, universe)
@@ -99,14 +103,14 @@ def _find_unsatisfiable(program: Program, findings: Findings, effort: Effort) ->
 
 def _is_possible(guard: ir.Expr, events: tuple[str, ...], fields: dict[str, dict[str, Field]], effort: Effort) -> bool:
     """Whether some request about one of `events` satisfies a condition: the range of a field may differ between them."""
-    return any(search(guard, Universe(fields[event], [guard]), effort=effort)[0] is not None for event in events)
+    return any(search(guard, Universe(fields[event], [guard], effort), effort=effort)[0] is not None for event in events)
 
 
 def _is_plainly_possible(guard: ir.Expr) -> bool:
     """One positive condition per field: each can be met, so all can."""
     seen: set[str] = set()
     for part in ir.conjuncts(guard):
-        if type(part) is not ir.Lit or part.neg or part.op == "range" or part.field in seen:
+        if type(part) is not ir.Lit or part.neg or part.op == "range" or part.op in PATTERNS or part.field in seen:
             return False
         seen.add(part.field)
     return True
@@ -126,7 +130,8 @@ def _quote(part: Part, *, alone: bool) -> str:
 def _find_core(program: Program, event: str, parts: list[Part], effort: Effort) -> list[Part]:
     """The smallest set of conjuncts that cannot hold together: one, else two, else by leaving out what is not needed."""
     # A contradiction leaves nothing to read, so the types come from the catalog rather than from the policy's `reads`.
-    universe = Universe(find_fields(program.catalog, event, [expr for expr, _ in parts]), [expr for expr, _ in parts])
+    exprs = [expr for expr, _ in parts]
+    universe = Universe(find_fields(program.catalog, event, exprs), exprs, effort)
 
     def fails(some: tuple[Part, ...]) -> bool:
         return search(ir.All(tuple(expr for expr, _ in some)), universe, effort=effort)[0] is None

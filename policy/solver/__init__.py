@@ -1,4 +1,5 @@
 """Solver: whether a condition can hold, and for which request.
 
-In reading order: `cells` (finitely many kinds of value), `solver` (boxes, enumeration, budgets), `smt` (z3 for what is left).
+In reading order: `effort` (budgets), `cells` (finitely many kinds of value), `pattern_cells` (the same where conditions look
+inside texts), `universe` (the cells of all fields), `solver` (boxes, enumeration), `smt` (z3 for what is left).
 """

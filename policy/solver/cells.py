@@ -4,13 +4,14 @@ Numbers are cut at the bounds that conditions mention. Enums and names give one 
 Paths and hosts (labels reversed) form a tree of the constants mentioned; numbering it in depth-first order makes "under P"
 one run of consecutive cells. So a condition on a field is a set of cells, written as the bits of an integer, and every
 question about rules becomes arithmetic on such sets. This is exact because each condition compares one field with constants.
+Where a condition looks inside a text, `pattern_cells.py` cuts finer.
 Every cell has a concrete value, its witness.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import cast
 
 from policy.model import ir
@@ -124,34 +125,6 @@ class Cells:
         if default is not None and mask >> self.find_cell(default) & 1:
             return default
         return self.witnesses[(mask & -mask).bit_length() - 1]
-
-
-class Universe:
-    """The cells of every field some conditions mention."""
-
-    def __init__(self, fields: Mapping[str, Field], exprs: Iterable[ir.Expr]) -> None:
-        literals: dict[str, dict[ir.Lit, None]] = {}
-        for expr in exprs:
-            for lit in ir.literals(expr):
-                literals.setdefault(lit.field, {})[lit] = None
-        self.fields = fields
-        self.cells = {name: Cells(fields[name], lits) for name, lits in literals.items()}
-        self.full = {name: cells.full for name, cells in self.cells.items()}
-        self._masks: dict[ir.Lit, int] = {}
-
-    def mask(self, lit: ir.Lit) -> int:
-        known = self._masks.get(lit)
-        if known is None:
-            known = self._masks[lit] = self.cells[lit.field].mask(lit)
-        return known
-
-    def witness(self, box: Mapping[str, int]) -> dict[str, Scalar]:
-        """Concrete values for every field: inside the box where it says something, anything elsewhere."""
-        values: dict[str, Scalar] = {}
-        for name, field in self.fields.items():
-            cells = self.cells.get(name) or Cells(field, ())
-            values[name] = cells.pick(box.get(name, cells.full))
-        return values
 
 
 def _make_fresh(stem: str, taken: set[str]) -> str:

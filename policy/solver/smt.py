@@ -14,7 +14,8 @@ import z3
 from policy.errors import UnsettledClaim
 from policy.model import ir
 from policy.model.catalog import Scalar
-from policy.solver.cells import Cells, Universe
+from policy.solver.cells import Cells
+from policy.solver.universe import Universe
 
 RLIMIT = 50_000_000
 

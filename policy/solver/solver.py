@@ -13,10 +13,10 @@ from typing import Literal
 from policy.errors import UnsettledClaim
 from policy.model import ir
 from policy.model.catalog import Scalar
-from policy.solver.cells import Universe
+from policy.solver.effort import Effort, OutOfBudget
+from policy.solver.universe import Universe
 
 MAX_NODES = 100_000
-MAX_STEPS = 5_000_000
 _Z3_STEPS = 500_000
 Method = Literal["box", "enumeration", "z3"]
 Box = dict[str, int]
@@ -28,22 +28,6 @@ class Answer:
 
     witness: dict[str, Scalar] | None
     method: Method
-
-
-@dataclass(slots=True)
-class Effort:
-    """What may be spent on all questions about one policy together. THREAT[TM-POL-005]: a policy cannot buy endless proofs."""
-
-    left: int = MAX_STEPS
-
-    def spend(self, steps: int) -> None:
-        self.left -= steps
-        if self.left < 0:
-            raise OutOfBudget
-
-
-class OutOfBudget(Exception):
-    """Neither found nor excluded within the budget."""
 
 
 def solve(expr: ir.Expr, universe: Universe, effort: Effort | None = None, *, max_nodes: int = MAX_NODES) -> Answer:

@@ -16,12 +16,14 @@ from lark.exceptions import UnexpectedInput
 
 from policy.errors import PolicyError
 from policy.syntax.parser import engine, parse, read_tokens
+from policy.syntax.statement_recovery import TAKE_SETS
 from policy.syntax.tree import offsets
 from policy.text.diagnostics import Findings
 from policy.text.sources import Source
 
 WIDTH = 100
 _STARTS = {"POLICY", "IMPORT", "SET", "LET", "SCOPE", "EFFECT", "LIMIT", "HOOK", "PROVE", "TEST"}
+_TAKE_SETS = {word.upper() for word in TAKE_SETS}
 _CLAUSES = {"rate", "by", "auto", "because"}
 _GAP = re.compile(r"#[^\n]*|\n")
 
@@ -132,9 +134,7 @@ def _places(tokens: list[Token]) -> list[_Place]:
             may_break = kind in ("AND", "OR") or setting or (previous is not None and previous.type == "COMMA")
             places.append(_Place("flow", base, may_break))
             if kind == "LBRACE":
-                opens = statement == "TEST" or (
-                    statement == "SCOPE" and previous is not None and previous.type not in ("IN", "UNDER")
-                )
+                opens = statement == "TEST" or (statement == "SCOPE" and previous is not None and previous.type not in _TAKE_SETS)
                 if depth == 0 and opens:
                     blocks.append(statement)
                 else:

@@ -15,7 +15,9 @@ from lark import Token
 from policy.text.spelling import find_nearest
 
 STATEMENTS = ("import", "set", "let", "scope", "allow", "ask", "deny", "limit", "hook", "prove", "test")
-_OPERATORS = ("and", "or", "not", "in", "under")
+TAKE_SETS = ("in", "under", "like", "starts", "ends")
+"""Words of a condition that a set may follow: the brace after them opens no scope."""
+_OPERATORS = ("and", "or", "not", *TAKE_SETS)
 CLAUSES = ("when", "rate", "by", "within", "auto", "because", "timeout", "on_error", "uses", "run", *_OPERATORS)
 _JOINING = (*CLAUSES, "per", "on", "no", "any", "with", "effects", "as", "before", "after", "policy", "v", "narrows", "catalog")
 _WANT_MORE = frozenset((*_JOINING, *STATEMENTS, "=", "==", "!=", "<", "<=", ">", ">=", "=>", "(", ",", ".", "-", "{"))
@@ -63,7 +65,7 @@ def pieces(text: str) -> Iterator[Piece]:
             current, depth, opened = begun, 0, False
         fresh = False
         if word == "{":
-            if current is not None and current.kind == "scope" and not opened and previous != "in" and previous != "under":
+            if current is not None and current.kind == "scope" and not opened and previous not in TAKE_SETS:
                 current.end = match.end()
                 yield current
                 current = None

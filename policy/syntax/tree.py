@@ -25,11 +25,13 @@ class Value(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A field against constants. `op` is a sign (then it is a token), `in`, `..` or `under`."""
+    """A field against constants. `op` is a sign (then it is a token), `in`, `..`, or words that take texts (`under`, `like`, …);
+    `sign` is what stands in `any segment == …`."""
 
     field: Token
     op: str
     values: tuple[Value, ...]
+    sign: Token | None = None
 
 
 class Truth(NamedTuple):
@@ -240,6 +242,11 @@ def _value(kind: ValueKind) -> Build:
     return lambda c: Value(kind, c[0])
 
 
+def _look(op: str) -> Build:
+    """A field against one text, or against those of a set."""
+    return lambda c: Comparison(c[0], op, (c[1],) if isinstance(c[1], Value) else c[1])
+
+
 def _keep_present(c: list[Any]) -> tuple[Any, ...]:
     return tuple(v for v in c if v is not None)
 
@@ -275,8 +282,14 @@ BUILDER = SimpleNamespace(
     within=lambda c: Comparison(c[0], "in", c[1]),
     within_name=lambda c: Comparison(c[0], "in", (Value("set", c[1]),)),
     between=lambda c: Comparison(c[0], "..", (c[1], c[2])),
-    under=lambda c: Comparison(c[0], "under", (c[1],)),
-    under_set=lambda c: Comparison(c[0], "under", c[1]),
+    under=_look("under"),
+    like=_look("like"),
+    starts=_look("starts"),
+    ends=_look("ends"),
+    segment=lambda c: Comparison(c[0], "segment ==", (c[2],), c[1]),
+    segment_in=_look("segment in"),
+    segment_starts=_look("segment starts"),
+    segment_ends=_look("segment ends"),
     truth=_make(Truth),
     group=_wrap("("),
     not_=_wrap("not"),

@@ -70,6 +70,7 @@ HP045 auto-outside | `auto when` can never hold where the rule applies. | The au
 HP046 misplaced-clause | A clause does not belong to this kind of rule. | A rate on a deny, an approver on an allow.
 HP047 budget | A decision could take too many comparisons. | Decisions must stay fast in the worst case.
 HP048 repeated-clause | A clause or key is given twice. | One of the two would be ignored.
+HP049 pattern | A pattern is not one that can be decided, or never decides anything. | One `*`, a beginning or an ending: no more.
 HP050 hook-timeout | A hook lacks a timeout, or has one out of range. | A hook that hangs must end.
 HP051 hook-on-error | A hook does not say what happens when it fails. | Failing open must be a choice, not an accident.
 HP052 hook-fails-open | A hook before a write lets the call pass when the hook fails. | A guard that fails open guards nothing.

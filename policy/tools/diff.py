@@ -19,8 +19,8 @@ from policy.model.kinds import KINDS
 from policy.policies import Policy
 from policy.proofs.claims import show, verdict_is
 from policy.proofs.strictness import Weakness, find_weaknesses, is_as_strict
-from policy.solver.cells import Universe
 from policy.solver.solver import solve
+from policy.solver.universe import Universe
 
 MAX_CLASSES_PER_CAPABILITY = 200
 _MAX_ORDERED_HOOKS = 64

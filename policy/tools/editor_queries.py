@@ -12,9 +12,11 @@ from typing import Literal, NamedTuple
 from lark import Token
 
 from policy.model.catalog import EFFECTS, Capability, Catalog, Field
+from policy.model.kinds import KINDS
+from policy.model.patterns import PATTERN_WORDS
 from policy.model.settings import EXECUTORS, ON_ERROR, RATE_SCOPES, SETTINGS
 from policy.syntax.parser import expressions, parse
-from policy.syntax.statement_recovery import STATEMENTS, find_last_statement
+from policy.syntax.statement_recovery import STATEMENTS, TAKE_SETS, find_last_statement
 from policy.syntax.tree import Hook, LetDef, Scope, SetDef, Truth, list_atoms, offsets
 from policy.text.diagnostics import Findings
 from policy.text.sources import Source
@@ -51,9 +53,16 @@ KEYWORDS: dict[str, str] = {
     "prove": "A claim that is proved before deployment: `prove no CAPABILITY when CONDITION`.",
     "test": "Requests and the verdicts they must get.",
     "under": "The path is this one or lies below it, segment by segment.",
+    "like": "The text fits a pattern with one `*`, any run of characters: in a path within a segment, in a host within a label.",
+    "starts": "The text begins so, character by character. For paths use `under`.",
+    "ends": "The text ends so, character by character.",
+    "segment": 'One of a path\'s segments: `path any segment == ".env"`, `in { … }`, `starts "secret"`, `ends ".bak"`.',
+    "with": "`any with effects { … }`: every capability that has one of these effects.",
     "in": "Is one of a set, or lies in a range `1..10`.",
-    "any": "`any with effects { … }`: every capability that has one of these effects.",
+    "any": "`any with effects { … }`: every capability that has one of these effects; `any segment`: one of a path's segments.",
 }
+_NAME_SETS = PATTERN_WORDS | {"under"}
+_AFTER_FIELD = {"any": ("segment", "with"), "segment": ("in", "starts", "ends")}
 Kind = Literal["keyword", "capability", "field", "value", "definition"]
 
 
@@ -103,7 +112,7 @@ def references(text: str, offset: int) -> tuple[str, list[Place]] | None:
         for atom in (atom for expr in expressions(item) for atom in list_atoms(expr)):
             if isinstance(atom, Truth):
                 note("let", atom.name)
-            elif atom.values and atom.values[0].kind == "set":
+            elif atom.values and (atom.values[0].kind == "set" or (atom.op in _NAME_SETS and atom.values[0].kind == "symbol")):
                 note("set", atom.values[0].token)
     for key, places in found.items():
         if key in defined and not findings.errors and any(place.start <= offset <= place.end for place in places):
@@ -181,16 +190,27 @@ def complete(text: str, offset: int, catalog: Catalog) -> list[Suggestion]:
     in_test = words[0] == "test" and last in ("}", "auto")
     if in_test or last in ("allow", "ask", "deny", "limit", "no", "before", "after") or _in_braces_after(words, "uses"):
         return [Suggestion(c.name, "capability", c.doc) for _, c in sorted(catalog.capabilities.items())]
+    if last in TAKE_SETS[1:] or words[-2:] == ["segment", "in"]:
+        return _sets(text)
+    if last in _AFTER_FIELD:
+        return [Suggestion(word, "keyword", KEYWORDS[word]) for word in _AFTER_FIELD[last]]
     capability = _find_capability(text, start, catalog)
     values = _values(words, capability, catalog, text)
     if values is not None:
         return values
     if last in ("when", "and", "or", "not", "(", "scope", "=", "as", ",", "{"):
         return _fields(capability, catalog, text, lets=words[0] != "test")
-    return [
-        Suggestion(word, "keyword", KEYWORDS[word])
-        for word in ("when", "rate", "by", "auto", "because", "in", "under", "timeout", "on_error")
-    ]
+    looks = _list_looks(last, capability, catalog)
+    offered = ("when", "rate", "by", "auto", "because", "in", *looks, "timeout", "on_error")
+    return [Suggestion(word, "keyword", KEYWORDS[word]) for word in offered]
+
+
+def _list_looks(name: str, capability: Capability | None, catalog: Catalog) -> list[str]:
+    """The words that may follow a field because of its kind."""
+    field = catalog.context.get(name) or (capability.fields.get(name) if capability is not None else None)
+    kind = field.type if field is not None else KINDS["path"]
+    words = ["under"] if kind.separator == "/" else []
+    return words + list(dict.fromkeys("any" if word.startswith("segment") else word for word in kind.patterns))
 
 
 def _values(words: list[str], capability: Capability | None, catalog: Catalog, text: str) -> list[Suggestion] | None:
@@ -209,8 +229,12 @@ def _values(words: list[str], capability: Capability | None, catalog: Catalog, t
         for value in field.values or (("true", "false") if field.type.shape == "flag" else ())
     ]
     if words[-1] == "in":
-        found += [Suggestion(n, "definition", "set") for n, (kind, _) in definitions(text).items() if kind == "set"]
+        found += _sets(text)
     return found
+
+
+def _sets(text: str) -> list[Suggestion]:
+    return [Suggestion(name, "definition", "set") for name, (kind, _) in definitions(text).items() if kind == "set"]
 
 
 def _fields(capability: Capability | None, catalog: Catalog, text: str, *, lets: bool) -> list[Suggestion]:

@@ -26,7 +26,7 @@ from policy.lowering.lowering import lower
 from policy.lowering.program import Program
 from policy.model import ir
 from policy.proofs.claims import verdict_is
-from policy.solver.cells import Universe
+from policy.solver.universe import Universe
 from policy.syntax.formatter import format_text
 from policy.text.diagnostics import Findings
 from tests.policy.policy_generators import CATALOG, policy_text, request, wide_policy_text

@@ -25,10 +25,11 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 CORE = (
     "model/decisions", "evaluation/interpreter", "evaluation/emitter", "evaluation/ast_nodes", "evaluation/evaluator", "model/ir",
-    "text/literals",
+    "text/literals", "text/matching", "solver/pattern_cells", "model/patterns",
 )  # fmt: skip
 TESTS = (
-    "model/test_ir", "text/test_literals", "evaluation", "solver", "proofs", "tools/test_diff", "test_policies",
+    "model/test_ir", "model/test_patterns", "text/test_literals", "text/test_matching",
+    "evaluation", "solver", "proofs", "tools/test_diff", "test_policies",
     "test_policy_mistakes", "test_policy_equivalence",
 )  # fmt: skip
 SWAPS: dict[type, type] = {

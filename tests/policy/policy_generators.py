@@ -52,6 +52,21 @@ NAMES = ["alpha", "beta", "gamma", "delta", "omega"]
 HOSTS = ["api.acme.example", "acme.example", "www.acme.example", "deep.www.acme.example", "other.org", "evil-acme.example"]
 PATTERNS = [*HOSTS, "*.acme.example", "*.www.acme.example", "*.other.org"]
 PATHS = ["/", "/data", "/data/a", "/data/a/b", "/data/ab", "/work", "/work/.git", "/work/.git/x", "/database"]
+SEGMENTS = ["data", "a", "ab", ".git", "x", "b", "work"]
+HEADS = ["a", "al", "alpha", "be", "d", "data", ""]
+TAILS = ["a", "ta", "pha", "b", "mega", ""]
+PATH_PATTERNS = ["/data/*", "/data/a*", "/*/a", "/data/*/b", "/work/.g*", "/d*a", "/data/a*b"]
+HOST_PATTERNS = [
+    "w*.acme.example",
+    "*w.acme.example",
+    "a*i.acme.example",
+    "e*-acme.example.acme.example",
+    "d*p.www.acme.example",
+    "dee*.www.acme.example",
+    "o*r.other.org",
+]
+MORE_HOSTS = ["w.acme.example", "ww.acme.example", "deeper.www.acme.example", "dp.www.acme.example"]
+MORE_PATHS = ["/a", "/x/a", "/data/x/b", "/data/.git/ab", "/d/ta/a", "/da"]
 CONTEXT = ["tenant", "plan", "session.role", "session.mfa", "session.risk", "session.tainted", "user"]
 
 
@@ -96,12 +111,36 @@ def atom(rng: Random, capability: str) -> str:
         return rng.choice(
             [f"{name} {rng.choice(['==', '!=', '<', '<=', '>', '>='])} {a}", f"{name} in {a}..{b}", f"{name} in {{ {a}, {b} }}"]
         )
+    if field.type.patterns and rng.random() < 0.4:
+        return pattern(rng, name, field.kind)
     if field.kind == "path" and rng.random() < 0.6:
         prefix = _value(rng, field)
         return rng.choice([f"{name} under {prefix}", f"{name} under {{ {prefix}, {_value(rng, field)} }}"])
     if rng.random() < 0.5:
         return f"{name} {rng.choice(['==', '!='])} {_value(rng, field)}"
     return f"{name} in {{ {', '.join(_value(rng, field) for _ in range(rng.randint(1, 4)))} }}"
+
+
+def pattern(rng: Random, name: str, kind: str) -> str:
+    """A condition that looks inside a text."""
+    if kind == "host":
+        return f'{name} like "{rng.choice(HOST_PATTERNS)}"'
+    if kind == "name":
+        like = f"{rng.choice(HEADS)}*{rng.choice(TAILS)}"
+        texts = {"like": "a*a" if like == "*" else like, "starts": rng.choice(HEADS[:-1]), "ends": rng.choice(TAILS[:-1])}
+        word = rng.choice(list(texts))
+        return f'{name} {word} "{texts[word]}"'
+    segment = rng.choice(SEGMENTS)
+    return rng.choice(
+        [
+            f'{name} ends "{rng.choice(["a", "ab", ".git", "/b", "ta/a"])}"',
+            f'{name} like "{rng.choice(PATH_PATTERNS)}"',
+            f'{name} any segment == "{segment}"',
+            f'{name} any segment in {{ "{segment}", "{rng.choice(SEGMENTS)}" }}',
+            f'{name} any segment starts {{ "{segment[:2]}", "{rng.choice(SEGMENTS)[:1]}" }}',
+            f'{name} any segment ends "{segment[-1:]}"',
+        ]
+    )
 
 
 def expression(rng: Random, capability: str, lets: list[str], depth: int = 3) -> str:
@@ -193,11 +232,15 @@ def concrete(rng: Random, field: Field) -> object:
     if field.kind == "enum":
         return rng.choice(field.values)
     if field.kind == "name":
-        return rng.choice([*NAMES, "unheard"])
+        return rng.choice([*NAMES, "unheard", "", "a", "ata", "al", "beta-mega", "dta", "aa"])
     if field.kind == "host":
-        return rng.choice([*HOSTS, "x.api.acme.example", "acme.example.evil.org", "org"])
+        return rng.choice(
+            [*HOSTS, "x.api.acme.example", "acme.example.evil.org", "org", "w.acme.example", "ww.acme.example", "evil-a.example"]
+        )
     if field.kind == "path":
-        return rng.choice([*PATHS, "/data/a/b/c", "/work/.gitx", "/elsewhere"])
+        return rng.choice(
+            [*PATHS, "/data/a/b/c", "/work/.gitx", "/elsewhere", "/a", "/x/a", "/data/x/b", "/data/.git/ab", "/d/ta/a", "/da"]
+        )
     if rng.random() < 0.5:
         return rng.choice([_number(rng, field)[0], min(field.high, _number(rng, field)[0] + 1)])
     return rng.randint(field.low, field.high)

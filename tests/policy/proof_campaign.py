@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -32,58 +34,137 @@ from policy.text.sources import Span
 from policy.tools.diff import diff
 
 TOOL = "tool.act"
-CATALOG: Catalog = make_catalog(
-    "finite",
-    [
-        {
-            "name": TOOL,
-            "side_effect": "read",
-            "input_schema": {
-                "type": "object",
-                "properties": {
-                    "flag": {"type": "boolean"},
-                    "color": {"enum": ["red", "green", "blue"]},
-                    "count": {"type": "integer", "minimum": 0, "maximum": 3},
-                },
-                "required": ["flag", "color", "count"],
-            },
-        }
-    ],
-)
-DOMAIN: list[dict[str, object]] = [
-    {"flag": flag, "color": color, "count": count, "session.mfa": mfa}
-    for flag, color, count, mfa in product((False, True), ("red", "green", "blue"), range(4), (False, True))
-]
+_PROPERTIES = {
+    "flag": {"type": "boolean"},
+    "color": {"enum": ["red", "green", "blue"]},
+    "count": {"type": "integer", "minimum": 0, "maximum": 3},
+    "label": {"type": "string"},
+    "file": {"type": "string", "format": "path"},
+    "server": {"type": "string", "format": "hostname"},
+}
+Point = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A capability with few fields, every request about it that the campaign asks, and what conditions are made of."""
+
+    catalog: Catalog
+    domain: list[Point]
+    make_atom: Callable[[Random], str]
+
+
+def _make_world(values: dict[str, Sequence[object]], make_atom: Callable[[Random], str]) -> World:
+    schema = {"type": "object", "properties": {name: _PROPERTIES[name] for name in values}, "required": list(values)}
+    catalog = make_catalog("finite", [{"name": TOOL, "side_effect": "read", "input_schema": schema}])
+    every = product(*values.values(), (False, True))
+    return World(catalog, [dict(zip((*values, "session.mfa"), point, strict=True)) for point in every], make_atom)
+
+
+def _make_flag_atom(rng: Random) -> str:
+    return rng.choice(["flag", "not flag", "session.mfa", "not session.mfa"])
+
+
+def _make_plain_atom(rng: Random) -> str:
+    return rng.choice(
+        [
+            _make_flag_atom(rng),
+            _make_flag_atom(rng),
+            f"color == {rng.choice(['red', 'green', 'blue'])}",
+            f"color in {{ {', '.join(rng.sample(['red', 'green', 'blue'], 2))} }}",
+            f"count {rng.choice(['<=', '>=', '==', '!='])} {rng.randint(0, 3)}",
+        ]
+    )
+
+
+def _make_label_atom(rng: Random) -> str:
+    """Constants so short that every way in which conditions can come out together shows in the texts of the domain."""
+    if rng.random() < 0.25:
+        return rng.choice(["session.mfa", "not session.mfa"])
+    head, tail = rng.choice(["a", "b", "ab"]), rng.choice(["a", "b", "ba"])
+    return rng.choice(
+        [
+            f'label like "{head}*{tail}"',
+            f'label starts "{head}"',
+            f'not label ends "{tail}"',
+            f'label ends {{ "{tail}", "{rng.choice("ab")}" }}',
+            f'label {rng.choice(["==", "!="])} "{rng.choice(["", "a", "ab", "aba", "bab"])}"',
+        ]
+    )
+
+
+def _make_path_atom(rng: Random) -> str:
+    if rng.random() < 0.2:
+        return rng.choice(["session.mfa", "not session.mfa"])
+    segment = rng.choice(["a", "b", "ab"])
+    atom = rng.choice(
+        [
+            f'file under "/{segment}"',
+            f'file under {{ "/a/b", "/{segment}" }}',
+            f'file ends "{rng.choice(["a", "b", "/a", "/b"])}"',
+            f'file like "{rng.choice(["/a*", "/*/a", "/a/*", "/*b", "/a*b"])}"',
+            f'file any segment == "{segment}"',
+            f'file any segment {rng.choice(["starts", "ends"])} "{rng.choice("ab")}"',
+            f'file == "{rng.choice(["/", "/a", "/a/b", "/ab"])}"',
+        ]
+    )
+    return atom if rng.random() < 0.7 else f"not {atom}"
+
+
+def _make_host_atom(rng: Random) -> str:
+    if rng.random() < 0.2:
+        return rng.choice(["session.mfa", "not session.mfa"])
+    atom = rng.choice(
+        [
+            f'server like "{rng.choice(["a*.x.y", "*a.x.y", "a*b.x.y", "b*.a.x.y"])}"',
+            f'server in {{ "*.x.y", "{rng.choice(["a.x.y", "ab.x.y", "x.y", "a"])}" }}',
+            f'server == "{rng.choice(["a.x.y", "ab.x.y", "a.x.y", "x.y", "*.a.x.y"])}"',
+        ]
+    )
+    return atom if rng.random() < 0.7 else f"not {atom}"
+
+
+_LABELS = ["".join(chars) for length in range(5) for chars in product("abc", repeat=length)] + ["abcba", "abbba", "ababa"]
+_PARTS = ["".join(chars) for length in (1, 2) for chars in product("abc", repeat=length)] + ["acb", "bca", "aca", "bcb"]
+_PATHS = ["/", *("/" + "/".join(parts) for length in (1, 2) for parts in product(_PARTS, repeat=length))]
+_PATHS += ["/" + "/".join(parts) for parts in product(("a", "b", "c", "ab", "bca"), repeat=3)]
+_SERVERS = ["a", "b", "x.y", "c.d", *(f"{part}.{rest}" for part in _PARTS for rest in ("x.y", "a.x.y", "c.x.y", "d.a.x.y", "c"))]
+WORLDS = {
+    "plain": _make_world({"flag": (False, True), "color": ("red", "green", "blue"), "count": range(4)}, _make_plain_atom),
+    "label": _make_world({"label": _LABELS}, _make_label_atom),
+    "path": _make_world({"file": _PATHS}, _make_path_atom),
+    "host": _make_world({"server": _SERVERS}, _make_host_atom),
+}
 EVENTS = (TOOL, "session_start")
 ONE, TWO = "1" * 64, "2" * 64
 Points = dict[str, list[tuple[Decision, Decision]]]
 
 
-def make_pair(rng: Random) -> tuple[Program, Program]:
+def make_pair(rng: Random, world: World) -> tuple[Program, Program]:
     """Two policies; the second is the first with a few statements changed, so that many pairs nearly narrow."""
-    first = [_make_statement(rng, number) for number in range(rng.randint(1, 6))]
-    second = list(first) if rng.random() < 0.85 else [_make_statement(rng, number) for number in range(rng.randint(1, 5))]
+    first = [_make_statement(rng, world, number) for number in range(rng.randint(1, 6))]
+    second = list(first) if rng.random() < 0.85 else [_make_statement(rng, world, number) for number in range(rng.randint(1, 5))]
     for _ in range(rng.randint(0, 3)):
         place = rng.randrange(len(second)) if second else 0
         change = rng.random()
         if change < 0.3 and second:
-            second[place] = _make_statement(rng, 9)
+            second[place] = _make_statement(rng, world, 9)
         elif change < 0.5 and second:
             del second[place]
         elif change < 0.75 and second:
             second[place] = _tweak(rng, second[place])
         else:
-            second.insert(place, _make_statement(rng, 8))
+            second.insert(place, _make_statement(rng, world, 8))
     if rng.random() < 0.3:
         phase = rng.choice(["before", "after"])
         hooks = [
             f'hook hook{name} on {phase} {TOOL}{when} run wasm "h.wasm" timeout 1s on_error block'
-            for name, when in zip("klm", ("", "", f" when {_make_condition(rng)}"), strict=True)
+            for name, when in zip("klm", ("", "", f" when {_make_condition(rng, world)}"), strict=True)
         ]
         first += rng.sample(hooks, rng.randint(1, 2))
         second += rng.sample(hooks, rng.randint(1, 3))
-    claims = [f"prove no {TOOL} when {_make_condition(rng)}" for _ in range(rng.randint(0, 2))]
-    return _lower(first), _lower(_distinct(second) + claims)
+    claims = [f"prove no {TOOL} when {_make_condition(rng, world)}" for _ in range(rng.randint(0, 2))]
+    return _lower(first, world), _lower(_distinct(second) + claims, world)
 
 
 def _distinct(lines: list[str]) -> list[str]:
@@ -94,26 +175,15 @@ def _distinct(lines: list[str]) -> list[str]:
     return list(kept.values())
 
 
-def _make_condition(rng: Random, depth: int = 2) -> str:
+def _make_condition(rng: Random, world: World, depth: int = 2) -> str:
     if depth == 0 or rng.random() < 0.5:
-        number = rng.randint(0, 3)
-        return rng.choice(
-            [
-                "flag",
-                "not flag",
-                "session.mfa",
-                "not session.mfa",
-                f"color == {rng.choice(['red', 'green', 'blue'])}",
-                f"color in {{ {', '.join(rng.sample(['red', 'green', 'blue'], 2))} }}",
-                f"count {rng.choice(['<=', '>=', '==', '!='])} {number}",
-            ]
-        )
+        return world.make_atom(rng)
     word = rng.choice([" and ", " or "])
-    return "(" + word.join(_make_condition(rng, depth - 1) for _ in range(2)) + ")"
+    return "(" + word.join(_make_condition(rng, world, depth - 1) for _ in range(2)) + ")"
 
 
-def _make_statement(rng: Random, number: int) -> str:
-    shape, when = rng.random(), "" if rng.random() < 0.2 else f" when {_make_condition(rng)}"
+def _make_statement(rng: Random, world: World, number: int) -> str:
+    shape, when = rng.random(), "" if rng.random() < 0.2 else f" when {_make_condition(rng, world)}"
     if shape < 0.12:
         return f"limit {TOOL}{when} {{ {rng.choice(['cpu 1s', 'cpu 2s', 'cpu 2s memory 1MiB', 'memory 2MiB'])} }}"
     if shape < 0.28:
@@ -127,7 +197,7 @@ def _make_statement(rng: Random, number: int) -> str:
     if shape < 0.62:
         return f"allow {TOOL}{when}{rate}"
     if shape < 0.84:
-        auto = f" auto when {_make_condition(rng, 1)}" if rng.random() < 0.5 else ""
+        auto = f" auto when {_make_condition(rng, world, 1)}" if rng.random() < 0.5 else ""
         return f"ask {TOOL}{when}{rate} by {rng.choice(['boss', 'peer'])} within {rng.choice(['5m', '1h'])}{auto}"
     return f"deny {TOOL}{when}"
 
@@ -148,22 +218,22 @@ def _tweak(rng: Random, line: str) -> str:
     if new.startswith("ask"):
         tail = line.partition(" when ")[2]
         condition = f" when {tail.split(' rate ')[0]}" if tail else ""
-        return f"ask {TOOL}{condition} by boss within 5m auto when count >= 0"
+        return f"ask {TOOL}{condition} by boss within 5m auto when (session.mfa or not session.mfa)"
     return line.replace(old, new, 1) if old else line
 
 
-def _lower(lines: list[str]) -> Program:
+def _lower(lines: list[str], world: World) -> Program:
     findings = Findings()
     text = "policy finite v 1\n" + "\n".join(_distinct(lines)) + "\n"
-    program = lower(load("p.hatch", Memory({"p.hatch": text}), findings, CATALOG), findings)
+    program = lower(load("p.hatch", Memory({"p.hatch": text}), findings, world.catalog), findings)
     assert not findings.errors, (text, findings.sort())
     return program
 
 
-def enumerate_decisions(old: Program, new: Program) -> Points:
+def enumerate_decisions(old: Program, new: Program, world: World) -> Points:
     """What both policies answer to every request there is."""
     return {
-        event: [(interpreter.decide(old.ir, event, point), interpreter.decide(new.ir, event, point)) for point in DOMAIN]
+        event: [(interpreter.decide(old.ir, event, point), interpreter.decide(new.ir, event, point)) for point in world.domain]
         for event in EVENTS
     }
 
@@ -230,9 +300,9 @@ def _is_split(points: list[tuple[Decision, Decision]]) -> bool:
     return False
 
 
-def check_pair(old: Program, new: Program) -> str:
+def check_pair(old: Program, new: Program, world: World) -> str:
     """Raises AssertionError where the prover and enumeration differ; says what the pair was good for."""
-    points = enumerate_decisions(old, new)
+    points = enumerate_decisions(old, new, world)
     weaker = any(_is_weaker(a, b) for event in EVENTS for a, b in points[event]) or _is_split(points[TOOL])
     differs = any(_reduce(a) != _reduce(b) for event in EVENTS for a, b in points[event])
     evaluator = Evaluator(new.ir)
@@ -241,11 +311,12 @@ def check_pair(old: Program, new: Program) -> str:
     codes = {finding.code for finding in findings.sort()}
     assert codes <= {"HP081", "HP082"}, codes
     assert bool(codes) == weaker, ("narrows", codes, weaker)
-    changes = diff(Policy(old.ir, CATALOG), Policy(new.ir, CATALOG, evaluator))
+    changes = diff(Policy(old.ir, world.catalog), Policy(new.ir, world.catalog, evaluator))
     assert any(change.loosens for change in changes) == weaker, ("diff", [str(change) for change in changes], weaker)
     assert bool(changes) >= differs, ("diff", changes)
     for claim, proof in zip(new.ir.claims, check_claims(new, evaluator.decide, Findings()), strict=True):
-        refuted = any(b.permitted and interpreter.holds(claim.guard, p) for p, (_, b) in zip(DOMAIN, points[TOOL], strict=True))
+        asked = zip(world.domain, points[TOOL], strict=True)
+        refuted = any(b.permitted and interpreter.holds(claim.guard, point) for point, (_, b) in asked)
         assert proof.holds != refuted, ("prove", proof)
     return "weaker" if weaker else "as strict" if differs else "equal"
 
@@ -254,13 +325,15 @@ def show_pair(old: Program, new: Program) -> str:
     return f"{old.source.text}\n--- becomes\n{new.source.text}"
 
 
-def run_campaign(pairs: int, seed: int) -> dict[str, int]:
+def run_campaign(pairs: int, seed: int, worlds: Sequence[str] = tuple(WORLDS)) -> dict[str, int]:
     """How many pairs of each sort were checked; raises AssertionError with the pair that fails."""
     seen: dict[str, int] = {}
     for number in range(pairs):
-        old, new = make_pair(Random(f"{seed}/{number}"))
+        rng = Random(f"{seed}/{number}")
+        world = WORLDS[rng.choice(worlds)]
+        old, new = make_pair(rng, world)
         try:
-            sort = check_pair(old, new)
+            sort = check_pair(old, new, world)
         except Exception as error:
             raise AssertionError(f"pair {number} of seed {seed}: {error}\n{show_pair(old, new)}") from error
         seen[sort] = seen.get(sort, 0) + 1
@@ -271,11 +344,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Hold narrows, diff and prove to enumeration on random pairs of policies.")
     parser.add_argument("--pairs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--worlds", nargs="*", choices=WORLDS, default=list(WORLDS), help="what conditions are about")
     arguments = parser.parse_args()
     begun = time.monotonic()
-    seen = run_campaign(arguments.pairs, arguments.seed)
+    seen = run_campaign(arguments.pairs, arguments.seed, arguments.worlds)
     sorts = ", ".join(f"{count:,} {sort}" for sort, count in sorted(seen.items()))
-    print(f"{arguments.pairs:,} pairs, seed {arguments.seed}: {sorts}; none unsound, in {time.monotonic() - begun:.0f} s")
+    about = f"{arguments.pairs:,} pairs about {', '.join(arguments.worlds)}, seed {arguments.seed}"
+    print(f"{about}: {sorts}; none unsound, in {time.monotonic() - begun:.0f} s")
     return 0
 
 

@@ -15,8 +15,8 @@ from policy.evaluation import interpreter
 from policy.evaluation.evaluator import Evaluator, Specialiser
 from policy.model import ir
 from policy.proofs.claims import verdict_is
-from policy.solver.cells import Universe
 from policy.solver.solver import search
+from policy.solver.universe import Universe
 from policy.syntax.formatter import format_text
 from tests.policy.policy_campaign import agree_on, lowered, z3_agrees_on
 from tests.policy.policy_generators import CATALOG, CONTEXT, TOOLS, concrete, policy_text, request, wide_policy_text

@@ -375,3 +375,9 @@ def test_tm_pol_011_a_test_run_that_matches_nothing_fails(tmp_path: Path, more: 
     file = tmp_path / "p.hatch"
     file.write_text(small("allow fs.read"))
     assert main(["test", str(file), *more, "--match", "no such title"]) == 1
+
+
+@pytest.mark.parametrize("pattern", ["acme-*.com", "acme-*.run.app", "*-acme.github.io", "acme.*"])
+def test_tm_pol_014_a_pattern_of_hosts_covers_no_name_that_others_can_register(pattern: str) -> None:
+    assert errors(small(f'allow net.connect when host like "{pattern}" and port == 443')) == ["HP035"]
+    assert errors(small('allow net.connect when host like "a-*.acme.example" and port == 443')) == []

@@ -68,3 +68,33 @@ def test_secret_leaving_its_hosts_is_reported_at_the_rule_that_lets_it() -> None
 def test_secret_that_stays_with_its_hosts_is_fine() -> None:
     assert secrets_found(tool(side_effect="network", egress=["api.acme.example"])) == []
     assert secrets_found(tool(side_effect="read")) == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "claim", "holds"),
+    [
+        ('allow fs.read when path under "/a"', 'no fs.read when path ends ".pem"', False),
+        ('allow fs.read when path under "/a" and not path ends ".pem"', 'no fs.read when path ends ".pem"', True),
+        ('allow fs.read when path under "/a" and not path ends "m"', 'no fs.read when path ends ".pem"', True),
+        ('allow fs.read when path under "/a" and not path ends "/x.pem"', 'no fs.read when path ends ".pem"', False),
+        ('allow fs.read when path like "/a/*.csv"', 'no fs.read when path any segment == ".env"', True),
+        ('allow fs.read when path like "/a/*.csv"', 'no fs.read when path any segment starts ".env"', False),
+        ('allow fs.read when path under "/a" and not path any segment starts "."', 'no fs.read when path ends "/.env"', True),
+        ('allow fs.read when path under "/a" and not path any segment == ".git"', 'no fs.read when path under "/a/.git"', True),
+        (
+            'allow net.connect when host like "a-*.x.example" and port == 443',
+            'no net.connect when host == "a-b.c.x.example"',
+            True,
+        ),
+        (
+            'allow net.connect when host like "a-*.x.example" and port == 443',
+            'no net.connect when host in { "*.x.example" }',
+            False,
+        ),
+        ('allow secret.use when name like "ab*ba"', "no secret.use when name == aba", True),
+        ('allow secret.use when name like "ab*ba"', 'no secret.use when not name starts "a"', True),
+    ],
+)
+def test_claims_about_patterns_are_settled_as_they_are_meant(rules: str, claim: str, holds: bool) -> None:
+    found = errors(small(f"{rules}\nprove {claim}"), catalog=None)
+    assert found == ([] if holds else ["HP080"])

@@ -8,8 +8,9 @@ import pytest
 
 from policy import UnsettledClaim
 from policy.model import ir
-from policy.solver.cells import Universe
-from policy.solver.solver import Effort, search, solve
+from policy.solver.effort import Effort
+from policy.solver.solver import search, solve
+from policy.solver.universe import Universe
 from tests.policy.policy_texts import errors, small
 
 
