@@ -52,5 +52,5 @@ def find(code: str) -> Code | None:
 
 def suggest(code: str) -> list[str]:
     """The codes that look most like one that does not exist."""
-    near = difflib.get_close_matches(code.strip().upper(), [known.upper() for known in table()], 3, 0.6)
-    return [known for known in table() if known.upper() in near]
+    codes = {known.upper(): known for known in table()}
+    return [codes[near] for near in difflib.get_close_matches(code.strip().upper(), codes, 3, 0.6)]

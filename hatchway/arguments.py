@@ -7,7 +7,9 @@ rest uses. Does not know: sessions, gateways.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
 
 import msgspec
@@ -193,6 +195,12 @@ def choose_keys(keys: Keys | None) -> Keys:
     if keys is None:
         return local_keys()
     return check_kind("keys", keys, Keys)
+
+
+def check_path(name: str, path: str | os.PathLike[str]) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise refuse_kind(name, "the path of a file", path)
+    return Path(path)
 
 
 def check_label(label: str) -> str:

@@ -6,8 +6,9 @@ Python functions are answered the same way, with the contract's code, so that an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, overload
 
 import msgspec
 
@@ -22,6 +23,7 @@ from hatchway.arguments import (
     check_files,
     check_kind,
     check_label,
+    check_path,
     check_sealed,
     choose_keys,
     complete_limits,
@@ -54,12 +56,19 @@ _MANY = 16
 """From this many forks on, writing the memory out once costs less than copying its pages for each."""
 
 
+class Start(TypedDict, total=False):
+    """What a sandbox starts from. `template` is the name of a session that was warmed up before (`hatchway template build`),
+    `packages` a lock file (`hatchway packages lock`) whose wheels can be imported."""
+
+    template: str | None
+    packages: str | os.PathLike[str] | None
+
+
 class Sandbox:
     """A session of its own: one filesystem, Python, JavaScript, TypeScript and shell.
 
     `limits` are the session's ceiling; a run may lower them. `tools` are functions its programs may call. `metered` counts
-    instructions (slower; its images are compiled separately). `files` bounds the filesystem. `template` is the name of a
-    session that was warmed up before (`hatchway template build`), from which this one starts.
+    instructions (slower; its images are compiled separately). `files` bounds the filesystem.
     With `record` every run leaves a recording that can be replayed. `history` is where `save` keeps snapshots.
     """
 
@@ -81,20 +90,16 @@ class Sandbox:
         tools: Tools = None,
         files: VfsLimits | None = None,
         metered: bool = False,
-        template: str | None = None,
         history: History | None = None,
         record: bool = False,
         progress: Progress | None = None,
+        **start: Unpack[Start],
     ) -> None:
         check_callable("progress", progress)
         check_kind("metered", metered, bool)
         check_kind("record", record, bool)
         _check_history(history)
-        state = None
-        if template is not None:
-            from sandbox.snapshots.templates import templates
-
-            state = templates.load(template)
+        state = _load_start(**start)
         chosen = state.language if state is not None else Language.PYTHON
         self._progress = progress
         self.values, self.secrets = Values(), Values()
@@ -345,6 +350,25 @@ class Sandbox:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _load_start(template: str | None = None, packages: str | os.PathLike[str] | None = None) -> SessionState | None:
+    """What a session starts from, if it is not the plain image."""
+    if template is not None and packages is not None:
+        hint = "build the template with them: hatchway template build NAME --packages LOCK"
+        raise RequestError("INVALID_ARGUMENT", "a session starts from a template or with packages, not both", hint)
+    if template is not None:
+        from sandbox.snapshots.templates import templates
+
+        return templates.load(template)
+    if packages is not None:
+        from sandbox.guests.state import SessionState
+        from sandbox.packages.layers import layers
+        from sandbox.packages.locks import read_lock_file
+
+        files = layers.open_lock(read_lock_file(check_path("packages", packages)))
+        return SessionState(Language.PYTHON, files, 0)
+    return None
 
 
 def _check_history(history: History | None, *, is_needed: bool = False) -> History | None:

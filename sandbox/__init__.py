@@ -5,5 +5,5 @@ a result says of itself), `languages` and `limits` (the tables of what programs 
 use), `errors` (the error tree), `excerpts` (values in messages), `confinement` (what confines a process), `engine` (wasmtime,
 memory, clocks), `filesystem` (a session's files), `encoding` (CBOR, compression, seals), `typescript` (erasing types), `wasi`
 (the guests' system interface), `capabilities` (functions of the host), `guests` (interpreters), `sessions` (one run after
-another), `snapshots` (sessions as bytes), `workers` (sessions in jailed processes).
+another), `packages` (wheels that programs import), `snapshots` (sessions as bytes), `workers` (sessions in jailed processes).
 """

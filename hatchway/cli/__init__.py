@@ -1,9 +1,9 @@
 """The `hatchway` command.
 
-In reading order: `entry` (reads the command line and calls a command), `options` (that commands share), `terminal` (what is shown
-there), `host_files` (files of this machine), `program` (a program and what it is given), `run`, `run_governed` (a run under a
-policy); then one command each: `snapshots`, `snapshot_inspect`, `templates`, `guest_images`, `doctor`, `completion`, `explain`,
-`serve`, `hooks`; and on the store of a gateway: `owner` (tokens and secrets) and `audit`.
+In reading order: `entry` (reads the command line and calls a command), `options` (that commands share), `terminal` (what is
+shown there), `host_files` (files of this machine), `program` (a program and what it is given), `run`, `run_governed` (a run
+under a policy); then one command each: `snapshots`, `snapshot_inspect`, `templates`, `packages`, `guest_images`, `doctor`,
+`completion`, `explain`, `serve`, `hooks`; and on the store of a gateway: `owner` (tokens and secrets) and `audit`.
 """
 
 

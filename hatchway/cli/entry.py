@@ -27,6 +27,7 @@ COMMANDS = {
     "completion": ("hatchway.cli.completion", "print a tab-completion script"),
     "snapshot": ("hatchway.cli.snapshots", "save, inspect, compare and replay sessions"),
     "template": ("hatchway.cli.templates", "prepare a session once, and start any number from it"),
+    "packages": ("hatchway.cli.packages", "packages for programs to import: locked, brought here once"),
     "serve": ("hatchway.cli.serve", "run the gateway: an HTTP service for many tenants"),
     "hook": ("hatchway.cli.hooks", "try hooks on an event, step by step, without a gateway"),
     "audit": ("hatchway.cli.audit", "verify or export the audit log"),

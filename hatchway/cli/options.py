@@ -49,6 +49,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     add_many(parser, "--input", "NAME=JSON", "set a variable before the program starts")
     add_many(parser, "--file", "HOST[:GUEST]", "copy a file or a folder into /workspace first")
     add("--template", metavar="NAME", help="start from a template (hatchway template build)")
+    add("--packages", metavar="LOCK", help="packages of a lock file can be imported (hatchway packages lock)")
     for name, limit in LIMITS.items():
         if limit.option is not None:
             option, help = "--" + limit.option.replace("_", "-"), f"{limit.help} (default {getattr(LIBRARY_LIMITS, name)})"

@@ -101,7 +101,12 @@ def _run(options: argparse.Namespace) -> tuple[RunResult, bool]:
 def _run_freely(options: argparse.Namespace, program: Program, limits: dict[str, int]) -> tuple[RunResult, bool]:
     language = None if options.template and options.path is None and not options.language else program.language
     with Sandbox(
-        language=language, limits=limits, metered=options.metered, template=options.template, progress=show_progress
+        language=language,
+        limits=limits,
+        metered=options.metered,
+        template=options.template,
+        packages=options.packages,
+        progress=show_progress,
     ) as box:
         result = run_program(box, program, options, None if options.json else write_output, check=options.check)
         result = _name_option(result)

@@ -49,7 +49,7 @@ _NO_APPROVER: Final = "a local run has no approver: run it through a gateway (ha
 
 def run(options: argparse.Namespace, body: RunBody, limits: dict[str, int]) -> tuple[RunResult, bool]:
     """The result, and whether all files were copied that were asked for."""
-    for name in ("template", "metered"):
+    for name in ("template", "packages", "metered"):
         if getattr(options, name):
             raise RequestError("INVALID_ARGUMENT", f"--{name} does not go together with --policy")
     images.get(GUEST_OF[body.language or Language.PYTHON], progress=show_progress)

@@ -99,8 +99,8 @@ def _start(options: argparse.Namespace, *, record: bool) -> tuple[Sandbox, str |
     """The sandbox a program runs in, and the id of the snapshot it starts from."""
     limits = start_limits(choose_limits(options))
     if options.start is None:
-        chosen = {"language": options.language, "template": options.template, "limits": limits}
-        return Sandbox(record=record, progress=show_progress, **chosen), None
+        chosen = {"language": options.language, "template": options.template, "packages": options.packages}
+        return Sandbox(record=record, limits=limits, progress=show_progress, **chosen), None
     found = _find(options.start)
     was = found.manifest
     session = Session(was.session_id, language=was.language, limits=limits, metered=was.metered, state=thaw(found))

@@ -16,6 +16,8 @@ from hatchway.cli.options import add_many, add_parser
 from hatchway.cli.terminal import complain, show_progress
 from sandbox.errors import RequestError
 from sandbox.languages import LANGUAGE_OF_SUFFIX
+from sandbox.packages.layers import layers
+from sandbox.packages.locks import read_lock_file
 from sandbox.sessions.request_checks import parse_language
 from sandbox.snapshots.templates import SETUP_TIMEOUT_MS, templates
 
@@ -34,6 +36,7 @@ def add_command(commands: Any) -> None:
     build.add_argument("-c", "--code", metavar="CODE", help="the setup program itself")
     build.add_argument("-l", "--language", metavar="L", help="python (default), javascript, typescript or shell")
     add_many(build, "--file", "HOST[:GUEST]", "copy a file or a folder into /workspace first")
+    build.add_argument("--packages", metavar="LOCK", help="packages of a lock file (hatchway packages lock)")
     build.add_argument("--timeout-ms", type=int, metavar="N", help="how long the setup may take (default 60000)")
     verbs.add_parser("list", help="templates in the cache")
     remove = verbs.add_parser("rm", help="delete a template")
@@ -64,6 +67,7 @@ def _build(options: argparse.Namespace) -> int:
         setup,
         language=parse_language(language),
         files={place: read_bytes(path) for path, place in list_pairs(options.file)},
+        base=layers.open_lock(read_lock_file(Path(options.packages))) if options.packages else None,
         progress=show_progress,
         timeout_ms=SETUP_TIMEOUT_MS if options.timeout_ms is None else options.timeout_ms,
     )

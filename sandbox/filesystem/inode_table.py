@@ -25,6 +25,8 @@ from sandbox.filesystem.paths import DEPTH_MAX
 from sandbox.wire import RunStatus
 
 UNLIMITED: Final = 1 << 62
+PACKAGES_INO: Final = 1 << 49
+"""From here on numbers are those of packages' files (`sandbox.packages.mounting`); a session counts from below."""
 _EPOCHS: Final = itertools.count(1)
 
 
@@ -49,13 +51,15 @@ class VfsLimits:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A filesystem at one instant. Opaque, immutable, usable any number of times, also by other filesystems."""
+    """A filesystem at one instant. Opaque, immutable, usable any number of times, also by other filesystems. `layers` names the
+    packages that its standard tree has."""
 
     nodes: dict[int, Node]
     opens: dict[int, int]
     next_ino: int
     used_bytes: int
     used_entries: int
+    layers: tuple[str, ...] = ()
 
 
 class Generations:
@@ -70,6 +74,7 @@ class Generations:
         self.next_ino = 1
         self.used_bytes = 0
         self.used_entries = 0
+        self.layers: tuple[str, ...] = ()
         self.run_bytes_max = UNLIMITED
         """What `used_bytes` may be while a run is under way: files that it writes are charged to its memory limit."""
         self.refused: set[str] = set()
@@ -81,7 +86,7 @@ class Generations:
     def checkpoint(self) -> Checkpoint:
         self.epoch = next(_EPOCHS)
         self._shared = True
-        return Checkpoint(self.nodes, self.opens.copy(), self.next_ino, self.used_bytes, self.used_entries)
+        return Checkpoint(self.nodes, self.opens.copy(), self.next_ino, self.used_bytes, self.used_entries, self.layers)
 
     def rollback(self, to: Checkpoint) -> None:
         """Back to `to`. Descriptor tables must go back to their clones of the same instant."""
@@ -90,6 +95,7 @@ class Generations:
         self.next_ino = to.next_ino
         self.used_bytes = to.used_bytes
         self.used_entries = to.used_entries
+        self.layers = to.layers
         self.epoch = next(_EPOCHS)
         self._shared = True
 

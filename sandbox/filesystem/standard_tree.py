@@ -70,7 +70,8 @@ FILES: Final[dict[str, str]] = {
     "/etc/shells": "# valid login shells\n/bin/sh\n/usr/bin/sh\n/bin/bash\n/usr/bin/bash\n/bin/dash\n/usr/bin/dash\n",
     "/etc/timezone": "Etc/UTC\n",
 }
-_DIRECTORIES: Final = ("/home", "/mnt", "/opt", "/root", "/srv", "/usr/lib", "/usr/sbin", "/usr/share", "/var/log")
+_PACKAGES: Final = "/usr/local/lib/python3.15/site-packages"
+_DIRECTORIES: Final = ("/home", "/mnt", "/opt", "/root", "/srv", "/usr/lib", "/usr/sbin", "/usr/share", "/var/log", _PACKAGES)
 _LINKS: Final = {"/home/user": "../workspace", "/bin": "usr/bin", "/lib": "usr/lib", "/sbin": "usr/sbin"}
 
 

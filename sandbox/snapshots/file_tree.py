@@ -5,7 +5,7 @@ apart, as chunks named by their SHA-256.
 
 Rules: `read_tree` trusts nothing: every number is checked, every name leads to a node, link counts are counted again, directories
 form one tree, and the *receiver's* quotas rule. Nodes of the standard tree that did not change are the receiver's own, which must
-be the same tree (`tree_digest`). No recursion.
+be the same tree (`tree_digest`), with the packages that the records name. No recursion.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import msgspec
 from sandbox.encoding.sealing import corrupt
 from sandbox.errors import RequestError
 from sandbox.filesystem.contents import BLOCK_BYTES, Contents
-from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
+from sandbox.filesystem.inode_table import PACKAGES_INO, Checkpoint, VfsLimits
 from sandbox.filesystem.inodes import PERMISSIONS, SEALED, Device, Directory, File, MountedFile, Node, Symlink, unusual_mode
 from sandbox.filesystem.lookup import ROOT
 from sandbox.filesystem.paths import DEPTH_MAX, name_too_long
 from sandbox.filesystem.vfs import TMP_INO, WORKSPACE_INO
 
 DIGEST_BYTES = 32
-_INO_MAX = 1 << 53
+_INO_MAX = PACKAGES_INO
 _TIME_MAX = (1 << 64) - 1
 
 
@@ -67,10 +67,13 @@ class StandardRecord(_Record, tag="standard", frozen=True):
 NodeRecord = FileRecord | DirectoryRecord | LinkRecord | StandardRecord
 
 
-class TreeRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class TreeRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
+    """`layers` are the packages that the standard tree has besides: the SHA-256 of each wheel."""
+
     standard: bytes
     next_ino: int
     nodes: list[NodeRecord]
+    layers: list[str] = []
 
 
 _digests: dict[int, tuple[Checkpoint, bytes]] = {}
@@ -78,12 +81,13 @@ _digests: dict[int, tuple[Checkpoint, bytes]] = {}
 
 
 def tree_digest(standard: Checkpoint) -> bytes:
-    """Names the standard tree: what is mounted where, and how large it is."""
+    """Names the standard tree: what is mounted where, and how large it is. Packages have names of their own."""
     known = _digests.get(id(standard))
     if known is None:
         lines = [
             f"{ino} {node.kind} {node.size()} {list(node.entries.items()) if isinstance(node, Directory) else ''}"
             for ino, node in sorted(standard.nodes.items())
+            if ino < PACKAGES_INO
         ]
         known = _digests[id(standard)] = (standard, hashlib.sha256("\n".join(lines).encode()).digest())
     return known[1]
@@ -104,7 +108,7 @@ def write_tree(files: Checkpoint, standard: Checkpoint, keep: Callable[[bytes], 
             records.append(LinkRecord(*common, node.target))
         else:
             records.append(StandardRecord(*common))
-    return TreeRecord(tree_digest(standard), files.next_ino, records)
+    return TreeRecord(tree_digest(standard), files.next_ino, records, list(files.layers))
 
 
 def name_nodes(tree: TreeRecord) -> dict[str, NodeRecord]:
@@ -201,9 +205,9 @@ def read_tree(
                 used += sign * node.size()
     if entries > limits.entries_max:
         raise RequestError("INVALID_ARGUMENT", f"the snapshot has {entries} files, over this session's quota")
-    if not max(nodes) < tree.next_ino < _INO_MAX:
+    if not max(ino for ino in nodes if ino < PACKAGES_INO) < tree.next_ino < _INO_MAX:
         raise corrupt("the next file number is already in use")
-    return Checkpoint(nodes, opens, tree.next_ino, used, entries)
+    return Checkpoint(nodes, opens, tree.next_ino, used, entries, standard.layers)
 
 
 def _node(record: NodeRecord, standard: Node | None, chunk: Callable[[bytes], bytes]) -> Node:

@@ -24,9 +24,10 @@ from sandbox.engine.limits import MOST, Cancel
 from sandbox.errors import RequestError, Stop
 from sandbox.excerpts import excerpt
 from sandbox.filesystem.inode_table import VfsLimits
-from sandbox.guests.images import Progress, images
+from sandbox.guests.images import Progress
 from sandbox.guests.state import SessionState
 from sandbox.guests.tape import MESSAGE, Divergence, Tape
+from sandbox.packages.layers import layers
 from sandbox.sessions.session import OnOutput, Session
 from sandbox.snapshots import snapshot_format
 from sandbox.snapshots.file_tree import write_tree
@@ -138,7 +139,7 @@ def _make_recording(session: Session, request: RunRequest, start: SessionState, 
 
 def _digest_files(state: SessionState) -> bytes:
     """Equal for equal filesystems: names, contents and times."""
-    tree = write_tree(state.files, images.files(), lambda chunk: hashlib.sha256(chunk).digest())
+    tree = write_tree(state.files, layers.standard(state.files.layers), lambda chunk: hashlib.sha256(chunk).digest())
     return hashlib.sha256(snapshot_format.encode_record(tree)).digest()
 
 

@@ -29,6 +29,7 @@ from sandbox.errors import RequestError, SandboxError
 from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.guests.images import Image, Images, images
 from sandbox.guests.state import GuestState, PackedPages, SessionState
+from sandbox.packages.layers import layers
 from sandbox.snapshots import memory_pages
 from sandbox.snapshots.file_tree import FileRecord, TreeRecord, check_quotas, chunk_sizes, list_blocks, read_tree, write_tree
 from sandbox.snapshots.memory_pages import GuestRecord, compute_digests, split_digests, write_blocks
@@ -147,7 +148,7 @@ def _take(
         monotonic_ns=state.monotonic_ns,
         metered=state.metered,
         guests=guests,
-        files=write_tree(state.files, store.files(), keep),
+        files=write_tree(state.files, layers.standard(state.files.layers, store), keep),
     )
     roots = {name: guest.image.root for name, guest in state.guests.items()}
     return Snapshot(manifest, encode_record(manifest), roots, pages, chunks)
@@ -225,7 +226,7 @@ def save(state: SessionState, origin: Origin, keys: Keys, *, tenant: str = LOCAL
             pages[name].update(changed)
             masks[name] += found.replace(b"\0", b"")
             digests[name] += compute_digests(changed, guest.sums)
-    for chunk in dict.fromkeys(bytes(block) for block in list_blocks(state.files, store.files())):
+    for chunk in dict.fromkeys(bytes(block) for block in list_blocks(state.files, layers.standard(state.files.layers, store))):
         frames.put([chunk])
     frames.finish()
     snapshot = _take(state, origin, pages, digests, store)
@@ -334,7 +335,8 @@ def thaw(snapshot: Snapshot, *, files: VfsLimits | None = None, store: Images = 
     manifest = snapshot.manifest
     tables = {name: memory_pages.read_table(guest.descriptors, guest.umask) for name, guest in manifest.guests.items()}
     opened = [ino for table in tables.values() for ino in table.inos()]
-    tree = read_tree(manifest.files, store.files(), files or VfsLimits(), snapshot.chunks.__getitem__, opened)
+    standard = layers.standard(manifest.files.layers, store)
+    tree = read_tree(manifest.files, standard, files or VfsLimits(), snapshot.chunks.__getitem__, opened)
     guests = {}
     for name, guest in manifest.guests.items():
         memory_pages.check_nodes(tables[name], tree)

@@ -23,7 +23,7 @@ from typing import Final
 from sandbox.engine.limits import MOST
 from sandbox.errors import RequestError, SandboxError
 from sandbox.excerpts import excerpt
-from sandbox.filesystem.inode_table import VfsLimits
+from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
 from sandbox.guests.images import Images, Progress, images
 from sandbox.guests.state import GuestState, SessionState
 from sandbox.sessions.session import Session
@@ -65,12 +65,15 @@ class Templates:
         *,
         language: Language = Language.PYTHON,
         files: Mapping[str, bytes] | None = None,
+        base: Checkpoint | None = None,
         progress: Progress | None = None,
         timeout_ms: int = SETUP_TIMEOUT_MS,
     ) -> RunResult:
-        """Run `setup` in a new session with `files` in its workspace, and keep what it has become if that went well."""
+        """Run `setup` in a new session with `files` in its workspace, and keep what it has become if that went well. Its other
+        files are those of `base`, as packages have it."""
         _check_name(name)
-        session = Session(language=language, limits=MOST, files=_ROOMY, store=self._images)
+        state = None if base is None else SessionState(language, base, 0)
+        session = Session(language=language, limits=MOST, files=_ROOMY, state=state, store=self._images)
         try:
             for path, data in (files or {}).items():
                 session.vfs.write_file(path, data)

@@ -252,7 +252,7 @@ def test_the_memory_of_a_run_is_measured_with_files_and_programs_it_started() ->
         held = box.run("x = b'x' * (30 << 20)").metrics.memory_peak_bytes
         assert 30 << 20 <= held < 40 << 20
         written = box.run("open('f', 'wb').write(b'y' * (10 << 20)) and None").metrics.memory_peak_bytes
-        assert 20 << 20 <= written < 30 << 20  # in memory and in the file
+        assert 20 << 20 <= written < 40 << 20  # in memory, once or twice, and in the file; and not what the run before wrote
     with hatchway.Sandbox(limits={"memory_mb": 256, "wall_ms": 30_000, "cpu_ms": 30_000}, language="shell") as box:
         assert box.run("python3 -c 'x = b\"x\" * (30 << 20)'").metrics.memory_peak_bytes >= 30 << 20
 

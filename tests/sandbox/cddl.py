@@ -1,8 +1,8 @@
 """A small CDDL (RFC 8610) validator: the part that docs/snapshots.md uses, and nothing else.
 
 Types: `tstr bstr uint bool null`, text and number literals, ranges `a..b`, `.size n`, `.cbor name`, `#6.n(type)`, maps with
-`key: type`, `n => type` and `* type => type`, arrays with `name: type` and `* type`, choices with `/`, parentheses, rules' names.
-Anything else in the text is an error here, so the page cannot say what is not checked.
+`key: type`, `? key: type`, `n => type` and `* type => type`, arrays with `name: type` and `* type`, choices with `/`,
+parentheses, rules' names. Anything else in the text is an error here, so the page cannot say what is not checked.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import cbor2
 
-_TOKEN = re.compile(r'\s+|;[^\n]*|("[^"]*"|#6\.\d+|\.\.|\.[a-z]+|=>|[A-Za-z_][\w-]*|\d+|[=/{}\[\]():,*])')
+_TOKEN = re.compile(r'\s+|;[^\n]*|("[^"]*"|#6\.\d+|\.\.|\.[a-z]+|=>|[A-Za-z_][\w-]*|\d+|[=/{}\[\]():,*?])')
 
 
 class Mismatch(Exception):
@@ -89,9 +89,7 @@ class Schema:
     def _members(self, end: str) -> Any:
         members = []
         while not self._next(end):
-            many = self._next("*")
-            if many:
-                self._take()
+            many = self._take() if self._next("*") or self._next("?") else ""
             key: Any = None
             if len(self._left) > 1 and self._left[1] == ":":
                 key = ("literal", self._take())
@@ -182,12 +180,14 @@ class Schema:
             raise Mismatch(f"{place} is no map")
         left = dict(value)
         for many, key, inner in kind[1]:
-            if not many:
+            if many != "*":
+                if key[1] not in left and many == "?":
+                    continue
                 if key[1] not in left:
                     raise Mismatch(f"{place} lacks {key[1]!r}")
                 self._check(inner, left.pop(key[1]), f"{place}.{key[1]}")
         for name, item in left.items():
-            wild = [(key, inner) for many, key, inner in kind[1] if many]
+            wild = [(key, inner) for many, key, inner in kind[1] if many == "*"]
             if not wild:
                 raise Mismatch(f"{place} has {name!r}, which is not described")
             self._check(wild[0][0], name, f"a key of {place}")

@@ -161,6 +161,7 @@ def install():
     canvas.__getattr__ = backend
     sys.modules["_hatchway_backend"] = canvas
     sys.path.insert(0, "")
+    sys.path.append(f"/usr/local/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages")
     os.makedirs("/workspace", exist_ok=True)
     os.chdir("/workspace")
     for stream in (sys.stdout, sys.stderr):
