@@ -6,7 +6,7 @@
 
 /* From here on the script is what this -e, or -f file, says. */
 static void begin_part(sed_script *s, buffer *script, const char *file) {
-    if (s->part_count) buffer_putc(script, '\n');
+    if (s->part_count && !(script->n && script->p[script->n - 1] == '\n')) buffer_putc(script, '\n');
     s->parts = tool_realloc(s->t, s->parts, ((size_t)s->part_count + 1) * sizeof *s->parts);
     s->parts[s->part_count++] = (sed_part){script->n, file};
 }
@@ -18,7 +18,6 @@ static int add_script_file(sed_script *s, buffer *script, const char *path) {
     buffer b = {.t = t};
     buffer_read_all(&b, from);
     io_unref(from);
-    if (b.n && b.p[b.n - 1] == '\n') b.n--;
     begin_part(s, script, path);
     buffer_add(script, b.p, b.n);
     return 0;
@@ -30,6 +29,7 @@ int tool_sed(tool *t, int argc, char **argv) {
         {"zero-terminated", 0, 'z'}, {"posix", 0, 'p'}, {"unbuffered", 0, 'u'}, {"debug", 0, 'd'}, {"sandbox", 0, 'S'},
         {"follow-symlinks", 0, 'F'}, {"binary", 0, 'b'}, {"version", 0, 'V'}, {0, 0, 0}};
     sed_script s = {.t = t, .wrap = 70, .out = {.to = t->out}, .standard = {.to = t->out}};
+    s.correct = t->getenv && t->getenv(t, "POSIXLY_CORRECT");
     buffer script = {.t = t};
     const char *columns = t->getenv ? t->getenv(t, "COLS") : NULL;
     int c;
@@ -48,7 +48,8 @@ int tool_sed(tool *t, int argc, char **argv) {
         case 'p': s.posix = 1; break;
         case 'u': s.unbuffered = 1; break;
         case 'V': io_puts(t->out, "sed (GNU sed) 4.9\n"); return 0;
-        case 'b': case 'd': case 'F': break;
+        case 'F': s.follow = 1; break;
+        case 'b': case 'd': break;
         default: return 1;
     }
     if (!s.part_count) {

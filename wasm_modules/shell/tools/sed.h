@@ -40,7 +40,10 @@ typedef struct {
     int part_count;
     sed_command *commands;
     int count, cap;
-    int quiet, extended, separate, in_place, zero, posix, unbuffered, wrap, sandbox, debug;
+    int depth;                           /* blocks that are open while the script is read */
+    int quiet, extended, separate, in_place, zero, unbuffered, wrap, sandbox, debug, follow;
+    int posix;                           /* --posix: no commands, addresses and escapes but those of POSIX */
+    int correct;                         /* POSIXLY_CORRECT is set */
     const char *suffix;
     sed_output *outputs, out, standard;  /* out: what is printed; standard: w /dev/stdout */
 } sed_script;

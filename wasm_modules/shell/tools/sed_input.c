@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LINKS_MOST = 40 };               /* as Linux follows */
+
 sed_output *sed_target(machine *m) { return m->s->in_place && m->edit.to ? &m->edit : &m->s->out; }
 
 void sed_put(machine *m, sed_output *o, const char *text, size_t n, int newline) {
@@ -22,6 +24,29 @@ void sed_put_raw(machine *m, sed_output *o, const char *text, size_t n) {
     if (io_write(o->to, text, n) < 0) m->failed_write = 1;
 }
 
+/* What the file was called is kept under: every * of the suffix is its name, and one without * follows it. */
+static const char *name_backup(machine *m) {
+    buffer b = {.t = m->t};
+    if (!strchr(m->s->suffix, '*')) buffer_puts(&b, m->name);
+    for (const char *p = m->s->suffix; *p; p++) if (*p == '*') buffer_puts(&b, m->name); else buffer_putc(&b, *p);
+    return b.p;
+}
+
+/* The file that a chain of links leads to; only the last part of the path is followed. NULL after a message. */
+static const char *follow_links(machine *m, const char *name) {
+    char *path = tool_strdup(m->t, name), target[4096];
+    for (int links = 0;; links++) {
+        ssize_t n = readlink(path, target, sizeof target - 1);
+        if (n < 0 && errno == EINVAL) return path;
+        if (n < 0) { tool_fail_errno(m->t, 4, "couldn't readlink %s", path); return NULL; }
+        errno = ELOOP;
+        if (links >= LINKS_MOST) { tool_fail_errno(m->t, 4, "couldn't follow symlink %s", name); return NULL; }
+        target[n] = '\0';
+        path = *target == '/' ? tool_strdup(m->t, target)
+                              : tool_format(m->t, "%.*s%s", (int)(path_last(path) - path), path, target);
+    }
+}
+
 void sed_close_input(machine *m) {
     io_unref(m->in);
     m->in = NULL;
@@ -32,14 +57,13 @@ void sed_close_input(machine *m) {
     m->edit.missing_newline = 0;
     if (path_stat(m->name, &st) == 0) chmod(m->temp, st.st_mode & 07777);
     if (m->s->suffix) {
-        char *backup;
-        if (strchr(m->s->suffix, '*')) {
-            const char *star = strchr(m->s->suffix, '*');
-            backup = tool_format(m->t, "%.*s%s%s", (int)(star - m->s->suffix), m->s->suffix, path_last(m->name), star + 1);
-            if (!strchr(m->s->suffix, '/') && strchr(m->name, '/'))
-                backup = tool_format(m->t, "%.*s%s", (int)(path_last(m->name) - m->name), m->name, backup);
-        } else backup = tool_format(m->t, "%s%s", m->name, m->s->suffix);
-        rename(m->name, backup);
+        const char *backup = name_backup(m);
+        if (strcmp(backup, m->name) && rename(m->name, backup) < 0) {
+            m->status = tool_fail_errno(m->t, 4, "cannot rename %s", m->name);
+            m->quit = 1;
+            unlink(m->temp);
+            return;
+        }
     }
     if (rename(m->temp, m->name) < 0) m->status = tool_fail_errno(m->t, 4, "cannot rename %s", m->temp);
 }
@@ -74,6 +98,11 @@ static int open_next(machine *m, int looking) {
         struct stat st;
         m->name = m->files[m->next_file++];
         int standard = !strcmp(m->name, "-") && !m->s->in_place;
+        if (m->s->follow && !standard && !(m->name = follow_links(m, m->name))) {
+            m->quit = 1;
+            m->exit_code = 4;
+            return 0;
+        }
         if (!standard && path_stat(m->name, &st) == 0 && S_ISDIR(st.st_mode)) {
             if (m->s->in_place) m->status = tool_fail(m->t, 4, "couldn't edit %s: not a regular file", m->name);
             if (m->s->in_place || looking) continue;

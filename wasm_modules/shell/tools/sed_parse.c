@@ -16,7 +16,7 @@ static int take_address(sed_source *c, sed_addr *a) {
         a->n = sed_take_number(c);
         a->kind = a->n ? ADDR_LINE : ADDR_ZERO;
         sed_skip_blanks(c);
-        if (c->p < c->end && *c->p == '~') {
+        if (c->p < c->end && *c->p == '~' && !c->s->posix) {
             c->p++;
             sed_skip_blanks(c);
             a->step = sed_take_number(c);
@@ -34,7 +34,7 @@ static int take_address(sed_source *c, sed_addr *a) {
     buffer raw = {.t = c->s->t};
     if (sed_take_delimited(c, delim, 1, &raw) < 0) return sed_bad(c, "unterminated address regex");
     int flags = 0;
-    for (; c->p < c->end; c->p++) {
+    for (; c->p < c->end && !c->s->posix; c->p++) {
         if (*c->p == 'I') flags |= REGEX_ICASE;
         else if (*c->p == 'M') flags |= REGEX_MULTILINE;
         else break;
@@ -46,7 +46,7 @@ static int take_address(sed_source *c, sed_addr *a) {
 
 static int take_second_address(sed_source *c, sed_command *k) {
     sed_skip_blanks(c);
-    if (c->p < c->end && (*c->p == '+' || *c->p == '~')) {
+    if (c->p < c->end && (*c->p == '+' || *c->p == '~') && !c->s->posix) {
         k->a2.kind = *c->p++ == '+' ? ADDR_PLUS : ADDR_MULTIPLE;
         k->a2.n = sed_take_number(c);
         return 0;
@@ -57,19 +57,30 @@ static int take_second_address(sed_source *c, sed_command *k) {
     return 0;
 }
 
+/* Whether the script's part ends at p: a text goes on in the next one, but not where POSIX alone counts. */
+static int ends_part(const sed_source *c, const char *p) {
+    if (p >= c->end) return 1;
+    for (int i = 1; i < c->s->part_count; i++) if (c->s->parts[i].at == (size_t)(p - c->begin) + 1) return 1;
+    return 0;
+}
+
 /* The text of a, i, c in both its forms: "a\" newline text, and GNU's "a text". Lines end with a newline. */
 static int take_text(sed_source *c, sed_command *k) {
+    static const char expected[] = "expected \\ after `a', `c' or `i'";
     buffer b = {.t = c->s->t};
     sed_skip_blanks(c);
-    if (c->p >= c->end) return sed_bad(c, "expected \\ after `a', `c' or `i'");
+    if (c->p >= c->end) return sed_bad(c, expected);
+    if (c->s->posix && *c->p != '\\') { c->p++; return sed_bad(c, expected); }
     if (*c->p == '\\') {
         const char *after = ++c->p;
+        if (c->s->posix && ends_part(c, c->p)) return sed_bad(c, "incomplete command");
         sed_skip_blanks(c);
         if (c->p >= c->end) { k->text = ""; return 0; }
         if (*c->p == '\n') c->p++; else c->p = after;      /* a\text keeps its blanks */
     }
     buffer_puts(&b, "");
     while (c->p < c->end && *c->p != '\n') {
+        if (*c->p == '\\' && c->s->posix && ends_part(c, c->p + 1)) { c->p++; return sed_bad(c, "incomplete command"); }
         if (*c->p == '\\' && c->p + 1 < c->end) {
             int used = 1, ch = c->p[1] == 'n' ? '\n' : sed_char_escape(c->p + 1, c->end, &used);
             if (ch >= 0 && c->p[1] != 'c') { buffer_putc(&b, ch); c->p += 1 + used; continue; }
@@ -105,8 +116,12 @@ static int expect_end(sed_source *c) {
 
 static int take_arguments(sed_source *c, sed_command *k) {
     switch (k->name) {
-    case '{': return 0;
-    case '}': if (k->a1.kind != ADDR_NONE) return sed_bad(c, "} doesn't want any addresses"); return expect_end(c);
+    case '{': c->s->depth++; return 0;
+    case '}':
+        if (!c->s->depth) return sed_bad(c, "unexpected `}'");
+        if (k->a1.kind != ADDR_NONE) return sed_bad(c, "`}' doesn't want any addresses");
+        c->s->depth--;
+        return expect_end(c);
     case 'a': case 'i': case 'c': return take_text(c, k);
     case ':':
         if (k->a1.kind != ADDR_NONE) return sed_bad(c, ": doesn't want any addresses");
@@ -123,7 +138,7 @@ static int take_arguments(sed_source *c, sed_command *k) {
     case 'q': case 'Q': case 'l': case 'L':
         sed_skip_blanks(c);
         k->number = k->name == 'l' ? -1 : 0;
-        if (c->p < c->end && isdigit((unsigned char)*c->p) && !(c->s->posix && k->name == 'l')) k->number = (int)sed_take_number(c);
+        if (c->p < c->end && isdigit((unsigned char)*c->p) && !c->s->posix) k->number = (int)sed_take_number(c);
         return expect_end(c);
     case 's': { int status = sed_take_substitute(c, k); return status ? status : expect_end(c); }
     case 'y': return sed_take_transliterate(c, k) ? 1 : expect_end(c);
@@ -131,7 +146,10 @@ static int take_arguments(sed_source *c, sed_command *k) {
         if (c->s->sandbox) return sed_bad(c, "e/r/w commands disabled in sandbox mode");
         k->text = sed_take_file_name(c);
         return 0;
-    case 'v': return atof(take_label(c, 1)) > VERSION ? sed_bad(c, "expected newer version of sed") : expect_end(c);
+    case 'v':
+        if (atof(take_label(c, 1)) > VERSION) return sed_bad(c, "expected newer version of sed");
+        c->s->posix = 0;
+        return expect_end(c);
     default: return expect_end(c);
     }
 }
@@ -169,15 +187,19 @@ int sed_parse(sed_script *s, const char *text, size_t n) {
         if (c.p >= c.end) return sed_bad(&c, "missing command");
         k->name = (unsigned char)*c.p++;
         k->at = (int)(c.p - c.begin);
+        if (k->name == '#') {
+            if (k->a1.kind != ADDR_NONE) return sed_bad(&c, "comments don't accept any addresses");
+            c.p--;
+            continue;
+        }
         if (k->a1.kind == ADDR_ZERO) {
-            int first_of_all = k->name == 'r' && k->a2.kind == ADDR_NONE && !s->posix;
-            if (k->a2.kind != ADDR_REGEX && !first_of_all) return sed_bad(&c, "invalid usage of line address 0");
+            int first_of_all = k->name == 'r' && k->a2.kind == ADDR_NONE;
+            if ((k->a2.kind != ADDR_REGEX && !first_of_all) || s->posix) return sed_bad(&c, "invalid usage of line address 0");
             k->active = 1;
         }
-        if (!strchr("{}=acdDeFgGhHilnNpPqQrRstTvwWxyz:b", k->name)) {
+        if (!strchr("{}=acdDeFgGhHilnNpPqQrRstTvwWxyz:b", k->name) || (s->posix && strchr("eFvzLQTRW", k->name)))
             return sed_wrong(s, (size_t)k->at, 1, "unknown command: `%c'", k->name);
-        }
-        if (k->a2.kind != ADDR_NONE && strchr("=qQ", k->name) && k->name != '=')
+        if (k->a2.kind != ADDR_NONE && strchr(s->posix ? "qail=r" : "qQ", k->name))
             return sed_bad(&c, "command only uses one address");
         int status = take_arguments(&c, k);
         if (status) return status;

@@ -211,7 +211,6 @@ static int run_command(machine *m, sed_command *k, int *pc) {
     case 'n':
         if (sed_is_last(m)) {
             int more = m->s->separate && m->next_file < m->file_n;
-            if (!more && m->s->posix) return STOP;
             m->quit = !more;
             return END_CYCLE;
         }
@@ -223,7 +222,7 @@ static int run_command(machine *m, sed_command *k, int *pc) {
         write_appended(m);
         if (!sed_read_line(m, 1)) {
             if (!(m->s->separate && m->next_file < m->file_n)) m->quit = 1;
-            return m->s->posix || (m->t->getenv && m->t->getenv(m->t, "POSIXLY_CORRECT")) ? DELETE_CYCLE : END_CYCLE;
+            return m->s->posix || m->s->correct ? DELETE_CYCLE : END_CYCLE;
         }
         return NEXT_COMMAND;
     case 'q': m->quit = m->at_q = 1; m->exit_code = k->number; return END_CYCLE;

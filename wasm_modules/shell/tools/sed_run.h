@@ -13,7 +13,7 @@ typedef struct {
     char **files;
     int file_n, next_file, status, delim;
     io *in;                              /* the open input, NULL before the first and after the last */
-    const char *name;                    /* of the open input */
+    const char *name;                    /* of the open input; with --follow-symlinks what it leads to */
     buffer ahead;                        /* the line read ahead, to know the last one */
     int have_ahead, ahead_newline;
     buffer space, hold;

@@ -64,8 +64,9 @@ static const char *bracket_end(const char *p, const char *end) {
         if (*p == '[' && p + 1 < end && (p[1] == ':' || p[1] == '.' || p[1] == '=')) {
             char mark = p[1];
             const char *q = p + 2;
-            while (q + 1 < end && !(q[0] == mark && q[1] == ']')) q++;
-            if (q + 1 < end) p = q + 1;
+            while (q + 1 < end && *q != '\n' && !(q[0] == mark && q[1] == ']')) q++;
+            if (q + 1 >= end || *q == '\n') return NULL;      /* a class that does not end takes the rest of the line */
+            p = q + 1;
         }
     }
     return NULL;

@@ -32,12 +32,11 @@ static int take_replacement(sed_source *c, sed_command *k, buffer *raw, int grou
             else if (isdigit((unsigned char)*p)) {
                 int group = *p - '0';
                 if (group > groups)
-                    return tool_fail(c->s->t, 1, "-e expression #1, char %d: invalid reference \\%d on `s' command's RHS",
-                        (int)(c->p - c->begin), group);
+                    return sed_wrong(c->s, (size_t)(c->p - c->begin), 1, "invalid reference \\%d on `s' command's RHS", group);
                 if (text.n) { add_piece(c, k, &text, -1, change); change = 0; }
                 add_piece(c, k, &text, group, change);
                 change = 0;
-            } else if (strchr("ULulE", *p)) {
+            } else if (strchr("ULulE", *p) && !c->s->posix) {
                 if (text.n || change) add_piece(c, k, &text, -1, change);
                 change = *p;
             } else if (*p == 'n') buffer_putc(&text, '\n');
@@ -56,6 +55,7 @@ int sed_take_substitute(sed_source *c, sed_command *k) {
     if (sed_take_delimited(c, delim, 1, &raw) < 0 || sed_take_delimited(c, delim, 0, &with) < 0)
         return sed_bad(c, "unterminated `s' command");
     for (; c->p < c->end; c->p++) {
+        if (c->s->posix && strchr("iImMe", *c->p)) { c->p++; return sed_bad(c, "unknown option to `s'"); }
         switch (*c->p) {
         case 'g': if (k->global++) { c->p++; return sed_bad(c, "multiple `g' options to `s' command"); } continue;
         case 'p': if (k->print & (k->eval ? PRINT_AFTER : PRINT_BEFORE)) { c->p++; return sed_bad(c, "multiple `p' options to `s' command"); } k->print |= k->eval ? PRINT_AFTER : PRINT_BEFORE; continue;
@@ -79,13 +79,15 @@ int sed_take_substitute(sed_source *c, sed_command *k) {
             c->p--;
             continue;
         case '}': case '#': case ';': case '\n': break;
-        case ' ': case '\t': case '\r': continue;
+        case ' ': case '\t': case '\v': case '\f': continue;
+        case '\r': if (c->p + 1 < c->end && c->p[1] == '\n') continue; /* fallthrough */
         default: c->p++; return sed_bad(c, "unknown option to `s'");
         }
         break;
     }
     if (sed_compile(c, &raw, flags, &k->regex)) return 1;
-    return take_replacement(c, k, &with, k->regex ? regex_groups(k->regex) : 9);
+    int strict = k->regex && !c->s->posix && !c->s->correct;
+    return take_replacement(c, k, &with, strict ? regex_groups(k->regex) : 9);
 }
 
 static int take_characters(sed_source *c, buffer *raw, int **list, int *n) {
@@ -94,7 +96,11 @@ static int take_characters(sed_source *c, buffer *raw, int **list, int *n) {
     for (size_t i = 0; i < raw->n;) {
         int ch, used;
         if (raw->p[i] == '\\' && i + 1 < raw->n) {
-            if (raw->p[i + 1] == '\\') { ch = '\\'; i += 2; }
+            if (raw->n - i >= 3 && raw->p[i + 1] == 'c' && raw->p[i + 2] == '\\') {
+                if (raw->n - i < 4 || raw->p[i + 3] != '\\') return sed_bad(c, "recursive escaping after \\c not allowed");
+                ch = '\\' ^ 64;
+                i += 4;
+            } else if (raw->p[i + 1] == '\\') { ch = '\\'; i += 2; }
             else if (raw->p[i + 1] == 'n') { ch = '\n'; i += 2; }
             else if ((ch = sed_char_escape(raw->p + i + 1, raw->p + raw->n, &used)) >= 0) i += 1 + (size_t)used;
             else { ch = '\\'; i++; }
@@ -114,7 +120,6 @@ int sed_take_transliterate(sed_source *c, sed_command *k) {
     int delim = *c->p++, other;
     if (sed_take_delimited(c, delim, 0, &from) < 0 || sed_take_delimited(c, delim, 0, &to) < 0)
         return sed_bad(c, "unterminated `y' command");
-    take_characters(c, &from, &k->map_from, &k->map_n);
-    take_characters(c, &to, &k->map_to, &other);
+    if (take_characters(c, &from, &k->map_from, &k->map_n) || take_characters(c, &to, &k->map_to, &other)) return 1;
     return k->map_n == other ? 0 : sed_bad(c, "strings for `y' command are different lengths");
 }
