@@ -2,9 +2,9 @@
  *
  * Reading order: awk.c (command line); from program to tree: awk_source.c, awk_lex.c, awk_parse.c, awk_statement.c, awk_expression.c; data:
  * awk_value.c (numbers, strings, arrays), awk_keys.c (the order of for-in), awk_stream.c (files and commands), awk_record.c
- * (records), awk_fields.c (fields); running: awk_eval.c (expressions), awk_exec.c (statements and the main loop), awk_call.c
+ * (records), awk_fields.c (fields); running: awk_eval.c (expressions), awk_regex.c, awk_exec.c (statements and the main loop), awk_call.c
  * (built-in functions), awk_text.c and awk_replace.c (those of text), awk_random.c (rand), awk_format.c (printf), awk_info.c
- * (PROCINFO, SYMTAB).
+ * (PROCINFO, SYMTAB), awk_message.c (errors, warnings and lint).
  *
  * A fatal error sets A->fatal; everything unwinds through ordinary returns. No state outlives the call.
  */
@@ -39,7 +39,7 @@ struct cell {
         array *arr;
     };
     cell *origin;
-}; /* origin: of an untyped argument, the caller's variable */
+}; /* origin: of a parameter that is untyped or an array, the caller's variable */
 
 typedef struct slot { astr *key; cell value; unsigned hash; int next; } slot;
 struct array { slot *slots; int count, used, cap, *heads, head_cap, refs, by_number; }; /* by_number: awk_keys.c */
@@ -103,7 +103,7 @@ struct anode {
     int count;
 };
 
-typedef struct { char *name; int index, params, is_defined, warned, line; anode *body; char **param_names; } afunc; /* line: first use */
+typedef struct { char *name; int index, params, is_defined, warned, line, defined; anode *body; char **param_names; } afunc; /* lines: first use, definition */
 typedef struct { anode *pattern, *end, *body; int kind, active; } arule;  /* kind: 0 pattern, B E f(BEGINFILE) e(ENDFILE) */
 
 enum {
@@ -129,6 +129,14 @@ enum {
     VAR_FPAT,
     VAR_PROCINFO,
     VAR_ERRNO,
+    VAR_ARGIND,
+    VAR_BINMODE,
+    VAR_LINT,
+    VAR_PREC,
+    VAR_ROUNDMODE,
+    VAR_TEXTDOMAIN,
+    VAR_SYMTAB,
+    VAR_FUNCTAB,
     VAR_SPECIAL
 };
 
@@ -140,10 +148,18 @@ typedef struct astream {
     buffer rest;
     size_t at;
     int status;
+    int write_closed, read_closed;     /* of a command that was written to and read from */
     struct astream *next;
 } astream; /* kind: > a(>>) < |(to command) p(from command) */
 
-typedef struct { int line, first; const char *file; } apart; /* from this line on the program is file's (-e: NULL), from its first */
+/* From this line on the program is file's (-e: NULL), from its line first. */
+typedef struct {
+    int line, first, depth;
+    size_t start;                      /* in the program's text */
+    const char *file, *path;           /* as it was named, and as it was found */
+    int kind;                          /* f: a program file, i: included, e: text */
+    int is_cut;                        /* its last line has no newline */
+} apart;
 typedef struct { const char *text; astr *key; regex *re; int fold; } regex_slot;
 enum { REGEX_CACHE = 64 };
 
@@ -152,6 +168,12 @@ typedef struct {
     uint32_t state[AWK_RANDOM_DEGREE], table[AWK_RANDOM_TABLE], last;
     int front, rear, is_seeded;
 } awk_random;
+
+/* A running function's parameters, and its caller's. elements: of an untyped argument that is an element, its array and key. */
+typedef struct { array *in; astr *key; } aelement;
+typedef struct aframe { cell *cells; aelement *elements; afunc *of; struct aframe *up; } aframe;
+
+enum { LINT_NONE, LINT_WARN, LINT_FATAL };
 
 typedef struct awk {
     tool *t;
@@ -170,9 +192,11 @@ typedef struct awk {
     int begin_only, exiting, in_end;
     cell *locals;                      /* of the running function */
     afunc *locals_of;
+    aframe *frame;                     /* the same, and those of its callers */
     int depth;
     cell returned;
     astr *record;                      /* $0 */
+    int record_is_text;                /* it was assigned a string: it does not look like a number */
     cell *fields;
     int nf, fields_cap, split_done, record_stale,
         split_mode; /* record_stale: $0 must be rebuilt from fields; split_mode: by 'F'S, F'P'AT, 'W'idths, 'C'SV */
@@ -189,22 +213,28 @@ typedef struct awk {
     int fatal, exit_code;
     int leaving;                       /* RUN_NEXT or RUN_NEXTFILE, on the way out of a function that said so */
     int uses_info, uses_environ;       /* the program names PROCINFO, ENVIRON */
-    int symtab, functab;               /* the numbers of these variables plus one, when the program names them */
+    int uses_tables;                   /* the program names SYMTAB or FUNCTAB */
     int is_sandboxed, any_base;        /* -S, -n */
+    int lint, is_posix, is_traditional; /* --lint, --posix, --traditional */
+    int errors;                        /* told while the program was read */
+    int is_running;
     int bytes;                         /* a character is a byte: -b, or the C locale */
-    unsigned char warned[256];         /* characters whose needless backslash was told */
+    unsigned char warned[256], warned_regex[256];  /* characters whose needless backslash was told */
     astr *empty;
 } awk;
 
+cell awk_option_value(awk *A, const char *text);        /* of an assignment on the command line */
+
 /* awk_source.c: 0, or a status after a message */
 int awk_source_text(awk *A, const char *text);
-int awk_source_file(awk *A, const char *path);
+int awk_source_file(awk *A, const char *path, int kind); /* kind: f or i */
+int awk_source_end(awk *A);                             /* after the last part */
 void awk_source_place(awk *A, int line);                /* begins a message: "awk: cmd. line:1: " */
 
 /* awk_lex.c and awk_parse.c */
 int awk_parse(awk *A, const char *text, size_t n);     /* 0, or 2 after a message */
 astr *awk_unescape(awk *A, const char *text);           /* the escapes of a string constant, as in -v x='a\tb' and -F '\t' */
-int awk_variable(awk *A, const char *name, size_t n);  /* index of the global variable, made when new */
+int awk_variable(awk *A, const char *name, size_t n);  /* index of the global variable, made when new; -1: fatally too many */
 
 /* awk_value.c */
 astr *astr_new(awk *A, const char *text, size_t n);
@@ -228,7 +258,8 @@ cell *amap_get(awk *A, array *a, astr *key, int make);  /* NULL when missing and
 void amap_delete(awk *A, array *a, astr *key);
 int amap_is_index(const astr *key);                     /* whether gawk files the key as an integer */
 cell *amap_at(awk *A, array *a, const char *key);
-cell *awk_array_cell(awk *A, const anode *base, array *a, astr *key, int make); /* as amap_get; of SYMTAB the variable itself */
+cell *awk_array_cell(awk *A, array *a, astr *key, int make); /* as amap_get; of SYMTAB the variable itself. NULL after a fatal error */
+enum { MAKE_TO_ASSIGN = 2 };
 void amap_drop(awk *A, array *a);
 
 /* awk_stream.c, awk_record.c, awk_fields.c */
@@ -239,9 +270,15 @@ void awk_fields_split(awk *A);
 cell *awk_field_get(awk *A, int i, int make);
 void awk_field_assigned(awk *A, int i);
 void awk_nf_assigned(awk *A);
+void awk_widths_check(awk *A);                               /* FIELDWIDTHS was assigned */
 astr *awk_record_text(awk *A);                               /* borrowed */
 void awk_errno_set(awk *A, int code);                        /* ERRNO: its message, empty for 0 */
 int awk_split_text(awk *A, astr *s, array *to, array *seps, const cell *fs, regex *re); /* number of pieces */
+/* A piece of a record or text, and what parts it from the next one. */
+typedef void awk_piece_fn(awk *A, void *context, const char *text, size_t n, const char *sep, size_t sep_n);
+/* What matches re, as FPAT and patsplit have it; here the separator stands before its piece, and after all comes one of its own
+ * (text NULL). The number of pieces. */
+int awk_split_fields(awk *A, regex *re, const char *p, size_t n, awk_piece_fn *each, void *context);
 astream *awk_stream_find(awk *A, astr *name, int kind, int make);
 astream *awk_coprocess_turn(awk *A, astr *name);             /* the stream to read from after |& */
 int awk_stream_close(awk *A, astr *name);                    /* the status, -1 when not open */
@@ -256,13 +293,17 @@ cell awk_eval(awk *A, anode *n);
 double awk_eval_number(awk *A, anode *n);
 astr *awk_eval_string(awk *A, anode *n);
 int awk_eval_true(awk *A, anode *n);
-regex *awk_eval_regex(awk *A, anode *n);                     /* borrowed; NULL after a fatal error */
-regex *awk_regex_cached(awk *A, astr *text);
+cell awk_record_cell(awk *A);                                /* $0 */
 cell *awk_eval_place(
     awk *A, anode *n, int *special); /* variable, element or field to assign to; *special: what awk_place_assigned needs */
 void awk_place_assigned(awk *A, anode *n, int special);
 array *awk_eval_array(awk *A, anode *n);
 astr *awk_subscript(awk *A, anode *list);
+
+/* awk_regex.c */
+regex *awk_regex_constant(awk *A, const char *text, size_t n, int line, const char **message); /* NULL: *message */
+regex *awk_regex_cached(awk *A, astr *text);                 /* borrowed; NULL after a fatal error */
+regex *awk_eval_regex(awk *A, anode *n);                     /* the same */
 
 /* awk_exec.c */
 enum { RUN_ON, RUN_BREAK, RUN_CONTINUE, RUN_NEXT, RUN_NEXTFILE, RUN_EXIT, RUN_RETURN };
@@ -282,9 +323,11 @@ size_t awk_char_offset(const awk *A, const char *text, size_t n, size_t chars); 
 
 /* awk_info.c */
 void awk_info_fill(awk *A, int argc, char **argv);      /* PROCINFO, before the program runs */
-void awk_info_name(awk *A, int v);                      /* a variable is new: what gawk's own ones begin with */
 void awk_tables_fill(awk *A);                           /* SYMTAB and FUNCTAB */
 void awk_split_by(awk *A, int mode);                    /* sets split_mode, and PROCINFO["FS"] */
+
+/* awk_dump.c */
+int awk_dump(awk *A, const char *path);                 /* -d: all variables; a status */
 
 /* awk_random.c */
 void awk_random_seed(awk_random *r, double seed);

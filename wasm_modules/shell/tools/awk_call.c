@@ -1,5 +1,6 @@
 /* awk_call.c - awk's built-in functions: their names, the call, and those for numbers, time, arrays and the outside. */
 #include "awk_call.h"
+#include "awk_message.h"
 #include "dates.h"
 #include <ctype.h>
 #include <math.h>
@@ -47,12 +48,16 @@ enum {
     B_ISARRAY,
     B_PATSPLIT,
     B_MKBOOL,
+    B_DCGETTEXT,
+    B_DCNGETTEXT,
+    B_BINDTEXTDOMAIN,
     B_COUNT
 };
 static const char *const names[]
     = {"atan2", "cos", "sin", "exp", "log", "sqrt", "int", "rand", "srand", "length", "substr", "index", "split", "sub", "gsub",
         "gensub", "match", "sprintf", "tolower", "toupper", "system", "close", "fflush", "systime", "strftime", "mktime", "asort",
-        "asorti", "and", "or", "xor", "lshift", "rshift", "compl", "strtonum", "typeof", "isarray", "patsplit", "mkbool"};
+        "asorti", "and", "or", "xor", "lshift", "rshift", "compl", "strtonum", "typeof", "isarray", "patsplit", "mkbool", "dcgettext",
+        "dcngettext", "bindtextdomain"};
 
 int awk_builtin_named(const char *name, size_t n) {
     for (int i = 0; i < B_COUNT; i++) if (strlen(names[i]) == n && !memcmp(names[i], name, n)) return i;
@@ -66,9 +71,9 @@ const char *awk_builtin_name(int index) { return names[index]; }
 int awk_builtin_takes(int index, int count) {
     enum { ANY = 127 };
     static const signed char least[]
-        = {2, 1, 1, 1, 1, 1, 1, 0, 0, 0, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 1, 1, 1, 1, 2, 1};
+        = {2, 1, 1, 1, 1, 1, 1, 0, 0, 0, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 1, 1, 1, 1, 2, 1, 1, 3, 1};
     static const signed char most[] = {2, 1, 1, 1, 1, 1, 1, 0, 1, 1, 3, 2, 4, 3, 3, 4, 3, ANY, 1, 1, 1, 2, 1, 0, 3, 2, 3, 3, ANY,
-        ANY, ANY, 2, 2, 1, 1, 2, 1, 4, 1};
+        ANY, ANY, 2, 2, 1, 1, 2, 1, 4, 1, 3, 5, 2};
     return count >= least[index] && count <= most[index];
 }
 
@@ -78,9 +83,20 @@ cell *awk_element(awk *A, anode *e, int make) {
     array *a = awk_eval_array(A, e->a);
     if (!a) return NULL;
     astr *key = awk_subscript(A, e->b);
-    cell *c = awk_array_cell(A, e->a, a, key, make);
+    cell *c = awk_array_cell(A, a, key, make);
     astr_unref(A, key);
     return c;
+}
+
+/* The number that the argument e is; position 0: the only one. */
+static double take_number(awk *A, anode *n, anode *e, int position) {
+    static const char *const ordinals[] = {"", "first ", "second ", "third "};
+    cell c = awk_eval(A, e);
+    if (A->lint && c.type & (V_STR | V_REGEX) && !cell_is_number(&c))
+        awk_lint(A, A->line, "%s: received non-numeric %sargument", awk_builtin_name(n->index), ordinals[position]);
+    double v = cell_number(&c);
+    cell_drop(A, c);
+    return v;
 }
 
 static cell seed(awk *A, anode *n) {
@@ -166,10 +182,12 @@ static cell string_to_number(awk *A, anode *n) {
     return cell_num(v);
 }
 
+/* Whether nothing was ever put into the field: it is beyond the last one, or was made by one behind it. */
 static int is_missing_field(awk *A, anode *n) {
     double i = awk_eval_number(A, n->a);
-    awk_fields_split(A);
-    return i > A->nf;
+    if (i < 1) return awk_record_text(A) == A->empty;
+    const cell *c = awk_field_get(A, i > 1e9 ? 1000000000 : (int)i, 0);
+    return !c || (c->type & V_STR && c->str == A->empty);
 }
 
 static cell type_of(awk *A, anode *n) {
@@ -233,6 +251,17 @@ static cell run_system(awk *A, anode *n) {
     return cell_num(status);
 }
 
+static cell flush(awk *A, anode *n) {
+    astr *name = n->a ? awk_eval_string(A, n->a) : NULL;
+    astream *s = name ? awk_stream_find(A, name, 'p', 0) : NULL;
+    int failed = s && s->write_closed;
+    if (failed) awk_warn(A, A->line, "fflush: cannot flush: two-way pipe `%s' has closed write end", name->text);
+    if (name) astr_unref(A, name);
+    awk_streams_flush(A);
+    awk_out_flush(A);
+    return cell_num(failed ? -1 : 0);
+}
+
 static cell close_stream(awk *A, anode *n) {
     astr *name = awk_eval_string(A, n->a);
     int status;
@@ -241,41 +270,42 @@ static cell close_stream(awk *A, anode *n) {
         astr *how = awk_eval_string(A, n->a->next);
         int to = !strcmp(how->text, "to");
         astr_unref(A, how);
-        status = to && awk_coprocess_turn(A, name) ? 0 : to ? -1 : awk_stream_close(A, name);
+        astream *s = to ? awk_coprocess_turn(A, name) : awk_stream_find(A, name, 'p', 0);
+        if (s && to) s->write_closed = 1;
+        else if (s && awk_stream_find(A, name, 'p', 0)) s->read_closed = 1;
+        status = s ? 0 : to ? -1 : awk_stream_close(A, name);
     } else status = awk_stream_close(A, name);
+    if (status == -1) {
+        awk_errno_set(A, 0);
+        cell_drop(A, A->vars[VAR_ERRNO]);
+        A->vars[VAR_ERRNO] = cell_str(astr_new(A, "close of redirection that was never opened", 42));
+    }
     astr_unref(A, name);
     return cell_num(status);
-}
-
-__attribute__((format(printf, 2, 0))) static void warn_range(awk *A, const char *format, double v) {
-    awk_out_flush(A);
-    awk_source_place(A, A->line);
-    io_printf(A->t->err, format, v);
-    io_putc(A->t->err, '\n');
 }
 
 cell awk_call_builtin(awk *A, anode *n) {
     if (tool_too_deep(A->t)) { awk_fatal(A, "expression nests too deep"); return cell_num(0); }
     switch (n->index) {
-    case B_ATAN2: { double y = awk_eval_number(A, n->a); return cell_num(atan2(y, awk_eval_number(A, n->a->next))); }
-    case B_COS: return cell_num(cos(awk_eval_number(A, n->a)));
-    case B_SIN: return cell_num(sin(awk_eval_number(A, n->a)));
+    case B_ATAN2: { double y = take_number(A, n, n->a, 1); return cell_num(atan2(y, take_number(A, n, n->a->next, 2))); }
+    case B_COS: return cell_num(cos(take_number(A, n, n->a, 0)));
+    case B_SIN: return cell_num(sin(take_number(A, n, n->a, 0)));
     case B_EXP: {
-        double v = awk_eval_number(A, n->a), e = exp(v);
-        if (isinf(e) && !isinf(v)) warn_range(A, "warning: exp: argument %g is out of range", v);
+        double v = take_number(A, n, n->a, 0), e = exp(v);
+        if (isinf(e) && !isinf(v)) awk_warn(A, A->line, "exp: argument %g is out of range", v);
         return cell_num(e);
     }
     case B_LOG: {
-        double v = awk_eval_number(A, n->a);
-        if (v < 0) warn_range(A, "warning: log: received negative argument %g", v);
+        double v = take_number(A, n, n->a, 0);
+        if (v < 0) awk_warn(A, A->line, "log: received negative argument %g", v);
         return cell_num(v < 0 ? -(double)NAN : log(v));
     }
     case B_SQRT: {
-        double v = awk_eval_number(A, n->a);
-        if (v < 0) warn_range(A, "warning: sqrt: received negative argument %g", v);
+        double v = take_number(A, n, n->a, 0);
+        if (v < 0) awk_warn(A, A->line, "sqrt: received negative argument %g", v);
         return cell_num(v < 0 ? -(double)NAN : sqrt(v));
     }
-    case B_INT: return cell_num(trunc(awk_eval_number(A, n->a)));
+    case B_INT: return cell_num(trunc(take_number(A, n, n->a, 0)));
     case B_RAND:
         if (!A->random.is_seeded) awk_random_seed(&A->random, A->seed_number);
         return cell_num(awk_random_next(&A->random));
@@ -293,7 +323,7 @@ cell awk_call_builtin(awk *A, anode *n) {
     case B_TOUPPER: return awk_change_case(A, n, 1);
     case B_SYSTEM: return run_system(A, n);
     case B_CLOSE: return close_stream(A, n);
-    case B_FFLUSH: awk_streams_flush(A); awk_out_flush(A); return cell_num(0);
+    case B_FFLUSH: return flush(A, n);
     case B_SYSTIME: return cell_num((double)moment_now().tv_sec);
     case B_STRFTIME: return format_time(A, n);
     case B_MKTIME: return make_time(A, n);
@@ -309,6 +339,9 @@ cell awk_call_builtin(awk *A, anode *n) {
     }
     case B_MKBOOL: return (cell){.type = V_NUM | V_BOOL, .num = awk_eval_true(A, n->a)};
     case B_PATSPLIT: return awk_patsplit(A, n);
+    case B_DCGETTEXT: return cell_str(awk_eval_string(A, n->a));            /* there are no translations */
+    case B_DCNGETTEXT: return cell_str(awk_eval_string(A, awk_eval_number(A, n->a->next->next) == 1 ? n->a : n->a->next));
+    case B_BINDTEXTDOMAIN: return cell_str(awk_eval_string(A, n->a));
     }
     return cell_num(0);
 }

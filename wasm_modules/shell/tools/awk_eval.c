@@ -1,6 +1,7 @@
 /* awk_eval.c - expressions. Every value returned is owned by the caller. */
 #include "awk.h"
 #include "awk_lex.h"
+#include "awk_message.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -24,33 +25,6 @@ int awk_eval_true(awk *A, anode *n) {
     int v = cell_true(&c);
     cell_drop(A, c);
     return v;
-}
-
-static int ignoring_case(awk *A) { return A->vars[VAR_IGNORECASE].type && cell_true(&A->vars[VAR_IGNORECASE]); }
-
-regex *awk_regex_cached(awk *A, astr *text) {
-    unsigned h = 5381;
-    int fold = ignoring_case(A);
-    for (size_t i = 0; i < text->n; i++) h = h * 33 ^ (unsigned char)text->text[i];
-    regex_slot *s = &A->cache[h % REGEX_CACHE];
-    if (s->re && s->fold == fold && s->key->n == text->n && !memcmp(s->key->text, text->text, text->n)) return s->re;
-    const char *error;
-    regex *re
-        = pattern_compile(A->t, text->text, text->n, REGEX_EXTENDED | REGEX_BRACKET_ESCAPES | (fold ? REGEX_ICASE : 0), &error);
-    if (!re) return awk_fatal(A, "invalid regexp: %s: /%s/", error, text->text);
-    if (s->key) astr_unref(A, s->key);
-    s->key = astr_ref(text);
-    s->re = re;
-    s->fold = fold;
-    return re;
-}
-
-regex *awk_eval_regex(awk *A, anode *n) {
-    if (n->kind == E_REGEX) return ignoring_case(A) ? awk_regex_cached(A, n->str) : n->re;
-    astr *s = awk_eval_string(A, n);
-    regex *re = awk_regex_cached(A, s);
-    astr_unref(A, s);
-    return re;
 }
 
 static int matches(awk *A, anode *text, anode *pattern) {
@@ -91,14 +65,33 @@ static cell *variable(awk *A, anode *n) {
     while (origin->type == V_NONE && origin->origin) origin = origin->origin;
     if (!(origin->type & V_ARRAY)) return c;
     origin->arr->refs++;
-    *c = (cell){.type = V_ARRAY, .arr = origin->arr};
+    *c = (cell){.type = V_ARRAY, .arr = origin->arr, .origin = c->origin};
     return c;
 }
 
-cell *awk_array_cell(awk *A, const anode *base, array *a, astr *key, int make) {
-    if (A->symtab && base->kind == E_VAR && base->index == A->symtab - 1)
+/* An untyped variable whose value counts is no array any more, nor is what a caller gave for it. */
+static void make_scalar(cell *c) { for (; c && c->type == V_NONE; c = c->origin) c->was_read = 1; }
+
+cell *awk_array_cell(awk *A, array *a, astr *key, int make) {
+    if (A->uses_tables && a == A->vars[VAR_SYMTAB].arr)
         for (int i = 0; i < A->var_count; i++) if (!strcmp(A->var_names[i], key->text)) return &A->vars[i];
-    return amap_get(A, a, key, make);
+    if (!make || !A->uses_tables || (a != A->vars[VAR_SYMTAB].arr && a != A->vars[VAR_FUNCTAB].arr)) return amap_get(A, a, key, make);
+    cell *c = amap_get(A, a, key, 0);
+    int is_symtab = a == A->vars[VAR_SYMTAB].arr;
+    if (make == MAKE_TO_ASSIGN && is_symtab) return awk_fatal(A, "cannot assign to arbitrary elements of SYMTAB");
+    if (make == MAKE_TO_ASSIGN) return awk_fatal(A, "cannot assign to elements of FUNCTAB");
+    if (!c) awk_fatal(A, "reference to uninitialized element `%s[\"%s\"] is not allowed'", is_symtab ? "SYMTAB" : "FUNCTAB", key->text);
+    return c;
+}
+
+/* A parameter that is an untyped element of the caller's becomes an array: so does the element. */
+static void fill_element(awk *A, int parameter, array *made) {
+    aelement *e = A->frame && A->frame->elements ? &A->frame->elements[parameter] : NULL;
+    if (!e || !e->in) return;
+    cell *c = amap_get(A, e->in, e->key, 1);
+    if (c->type != V_NONE) return;
+    made->refs++;
+    *c = (cell){.type = V_ARRAY, .arr = made};
 }
 
 array *awk_eval_array(awk *A, anode *n) {
@@ -108,43 +101,39 @@ array *awk_eval_array(awk *A, anode *n) {
         array *outer = awk_eval_array(A, n->a);
         if (!outer) return NULL;
         astr *key = awk_subscript(A, n->b);
-        c = awk_array_cell(A, n->a, outer, key, 1);
+        c = awk_array_cell(A, outer, key, 1);
         astr_unref(A, key);
+        if (!c) return NULL;
     } else if (n->kind == E_VAR || n->kind == E_LOCAL) c = variable(A, n);
     else return awk_fatal(A, "attempt to use a scalar value as array");
     if (c->type & V_ARRAY) return c->arr;
-    if (c->type != V_NONE) {
-        if (n->kind == E_VAR) return awk_fatal(A, "attempt to use scalar `%s' as an array", A->var_names[n->index]);
-        if (n->kind == E_LOCAL)
-            return awk_fatal(A, "attempt to use scalar parameter `%s' as an array", A->locals_of->param_names[n->index]);
-        if (n->a->kind != E_VAR) return awk_fatal(A, "attempt to use scalar as an array");
-        astr *key = awk_subscript(A, n->b);
-        awk_fatal(A, "attempt to use scalar `%s[\"%s\"]' as an array", A->var_names[n->a->index], key->text);
-        astr_unref(A, key);
-        return NULL;
+    int is_scalar = c->type != V_NONE || c->was_read;
+    for (cell *up = c->origin; up && !is_scalar; up = up->origin) is_scalar = up->type != V_NONE || up->was_read;
+    if (is_scalar) {
+        const char *name = awk_name_of(A, n);
+        return awk_fatal(A, "attempt to use scalar %s`%s' as an array", n->kind == E_LOCAL ? "parameter " : "", name ? name : "");
     }
-    for (cell *up = c->origin; up; up = up->origin)
-        if (up->type != V_NONE) return awk_fatal(A, "attempt to use scalar parameter as an array");
     array *made = amap_new(A);
+    if (n->kind == E_LOCAL) fill_element(A, n->index, made);
     cell *origin = c->origin;
-    *c = (cell){.type = V_ARRAY, .arr = made};
+    *c = (cell){.type = V_ARRAY, .arr = made, .origin = origin};
     while (origin && origin->type == V_NONE) {
         cell *up = origin->origin;
         made->refs++;
-        *origin = (cell){.type = V_ARRAY, .arr = made};
+        *origin = (cell){.type = V_ARRAY, .arr = made, .origin = up};
         origin = up;
     }
     return made;
 }
 
 static void *array_misused(awk *A, anode *n) {
-    const char *name = n->kind == E_LOCAL ? A->locals_of->param_names[n->index] : n->kind == E_VAR ? A->var_names[n->index] : NULL;
-    if (name) return awk_fatal(A, "attempt to use array `%s' in a scalar context", name);
-    if (n->kind != E_INDEX || n->a->kind != E_VAR) return awk_fatal(A, "attempt to use array in a scalar context");
-    astr *key = awk_subscript(A, n->b);
-    awk_fatal(A, "attempt to use array `%s[\"%s\"]' in a scalar context", A->var_names[n->a->index], key->text);
-    astr_unref(A, key);
-    return NULL;
+    const char *name = awk_name_of(A, n);
+    if (!name) return awk_fatal(A, "attempt to use array in a scalar context");
+    return awk_fatal(A, "attempt to use array `%s' in a scalar context", name);
+}
+
+static void lint_unset(awk *A, const anode *n) {
+    if (A->lint) awk_lint(A, A->line, "reference to uninitialized %s `%s'", n->kind == E_LOCAL ? "argument" : "variable", awk_name_of(A, n));
 }
 
 cell *awk_eval_place(awk *A, anode *n, int *special) {
@@ -158,13 +147,14 @@ cell *awk_eval_place(awk *A, anode *n, int *special) {
         if (n->index == VAR_OFS) awk_record_text(A); /* fields that were set are joined by what it was */
         c = &A->vars[n->index];
         break;
-    case E_LOCAL: c = &A->locals[n->index]; break;
+    case E_LOCAL: c = &A->locals[n->index]; make_scalar(c->origin); break;
     case E_INDEX: {
         array *a = awk_eval_array(A, n->a);
         if (!a) return NULL;
         astr *key = awk_subscript(A, n->b);
-        c = awk_array_cell(A, n->a, a, key, 1);
+        c = awk_array_cell(A, a, key, MAKE_TO_ASSIGN);
         astr_unref(A, key);
+        if (!c) return NULL;
         break;
     }
     case E_FIELD: {
@@ -192,7 +182,8 @@ void awk_place_assigned(awk *A, anode *n, int special) {
     case VAR_NF: awk_nf_assigned(A); break;
     case VAR_FS: awk_split_by(A, 'F'); break;
     case VAR_FPAT: awk_split_by(A, 'P'); break;
-    case VAR_FIELDWIDTHS: awk_split_by(A, 'W'); break;
+    case VAR_FIELDWIDTHS: awk_widths_check(A); awk_split_by(A, 'W'); break;
+    case VAR_LINT: awk_lint_set(A); break;
     }
 }
 
@@ -225,6 +216,7 @@ static cell assign(awk *A, anode *n) {
     if (value.type & V_ARRAY) { awk_fatal(A, "attempt to use array in a scalar context"); return cell_num(0); }
     cell *place = awk_eval_place(A, n->a, &special);
     if (place && n->op != '=') { /* the place is found once: its subscript may have effects */
+        if (!place->type && (n->a->kind == E_VAR || n->a->kind == E_LOCAL)) lint_unset(A, n->a);
         double result = arithmetic(A, n->op, cell_number(place), cell_number(&value));
         cell_drop(A, value);
         value = cell_num(result);
@@ -241,6 +233,7 @@ static cell increment(awk *A, anode *n, double by, int post) {
     int special;
     cell *place = awk_eval_place(A, n->a, &special);
     if (!place) return cell_num(0);
+    if (!place->type && (n->a->kind == E_VAR || n->a->kind == E_LOCAL)) lint_unset(A, n->a);
     double old = cell_number(place);
     cell_drop(A, *place);
     *place = cell_num(old + by);
@@ -287,7 +280,7 @@ static cell get_line(awk *A, anode *n) {
     astr *record = NULL;
     int got, main = !n->op, special = -1;
     /* a subscript counts on even when nothing is read; SYMTAB's variables may move meanwhile */
-    cell *element = n->a && n->a->kind == E_INDEX && !A->symtab ? awk_eval_place(A, n->a, &special) : NULL;
+    cell *element = n->a && n->a->kind == E_INDEX && !A->uses_tables ? awk_eval_place(A, n->a, &special) : NULL;
     if (A->fatal) return cell_num(-1);
     if (main) {
         if (n->a) {
@@ -316,7 +309,9 @@ static cell get_line(awk *A, anode *n) {
         astream *s = n->op == '&' ? awk_coprocess_turn(A, name) : awk_stream_find(A, name, n->op == '|' ? 'p' : '<', 1);
         astr_unref(A, name);
         if (!s) { awk_errno_set(A, errno); return cell_num(-1); }
+        if (s->read_closed) { awk_fatal(A, "getline: attempt to read from closed read end of two-way pipe"); return cell_num(-1); }
         got = awk_record_read(A, s, &record);
+        if (got < 0) awk_errno_set(A, errno);
         if (got <= 0) return cell_num(got);
     }
     if (main) {
@@ -341,28 +336,42 @@ static int member(awk *A, anode *n) {
     return found;
 }
 
+cell awk_record_cell(awk *A) {
+    astr *s = awk_record_text(A);
+    if (s == A->empty) awk_lint(A, A->line, "reference to uninitialized field `$0'");
+    cell c = cell_input(A, astr_ref(s));
+    if (A->record_is_text) c.type = V_STR;
+    return c;
+}
+
 cell awk_eval(awk *A, anode *n) {
     cell *c;
     if (A->fatal) return cell_num(0);
     switch (n->kind) {
     case E_NUM: return cell_num(n->num);
-    case E_STR: return cell_str(astr_ref(n->str));
+    case E_STR: return (cell){.type = V_STR | (A->any_base ? V_BASES : 0), .str = astr_ref(n->str)};
     case E_REGEX: return n->op == '@' ? (cell){.type = V_REGEX, .str = astr_ref(n->str)} : cell_num(matches(A, NULL, n));
     case E_VAR:
         if (n->index == VAR_NF) awk_fields_split(A);
         c = &A->vars[n->index];
         if (c->type & V_ARRAY) { array_misused(A, n); return cell_num(0); }
-        if (!c->type) c->was_read = 1;
+        if (!c->type) lint_unset(A, n);
+        make_scalar(c);
         return cell_copy(*c);
     case E_LOCAL:
         c = variable(A, n);
         if (c->type & V_ARRAY) { array_misused(A, n); return cell_num(0); }
-        if (!c->type) c->was_read = 1;
+        if (!c->type) lint_unset(A, n);
+        make_scalar(c);
         return cell_copy(*c);
     case E_INDEX: {
-        int special;
-        c = awk_eval_place(A, n, &special);
-        if (!c) return cell_num(0);
+        array *in = awk_eval_array(A, n->a);
+        if (!in) return cell_num(0);
+        astr *key = awk_subscript(A, n->b);
+        c = awk_array_cell(A, in, key, 1);
+        astr_unref(A, key);
+        if (c && c->type & V_ARRAY) array_misused(A, n);
+        if (!c || A->fatal) return cell_num(0);
         cell value = cell_copy(*c);
         if (!value.type) value.was_read = 1;
         return value;
@@ -370,8 +379,9 @@ cell awk_eval(awk *A, anode *n) {
     case E_FIELD: {
         double i = awk_eval_number(A, n->a);
         if (i < 0) { awk_fatal(A, "attempt to access field %d", (int)i); return cell_num(0); }
-        if (i < 1) return cell_input(A, astr_ref(awk_record_text(A)));
+        if (i < 1) return awk_record_cell(A);
         c = awk_field_get(A, i > 1e9 ? 1000000000 : (int)i, 0);
+        if (!c || (c->type & V_STR && c->str == A->empty)) awk_lint(A, A->line, "reference to uninitialized field `$%.0f'", i);
         if (c) return cell_copy(*c);
         return (cell){.type = V_STR, .was_read = 1, .str = astr_ref(A->empty)}; /* unlike a variable never set, it is no number */
     }

@@ -1,28 +1,26 @@
 /* awk_exec.c - statements, user functions, and the run over rules and records. */
 #include "awk.h"
 #include "awk_call.h"
+#include "awk_message.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-void *awk_fatal(awk *A, const char *format, ...) {
-    if (A->fatal) return NULL;
-    va_list args;
-    va_start(args, format);
-    A->fatal = 1;
-    A->exit_code = 2;
-    awk_out_flush(A);
-    awk_source_place(A, A->line ? A->line : 1);
-    double record = cell_number(&A->vars[VAR_FNR]);
-    const cell *file = &A->vars[VAR_FILENAME];
-    if (record > 0)
-        io_printf(A->t->err, "(FILENAME=%s FNR=%.0f) ", file->type & V_STR && file->str->n ? file->str->text : "-", record);
-    io_puts(A->t->err, "fatal: ");
-    io_vprintf(A->t->err, format, args);
-    io_putc(A->t->err, '\n');
-    va_end(args);
-    return NULL;
+/* Whether PROCINFO wants the program to go on after what failed on this file or command; ERRNO says what. */
+static int is_nonfatal(awk *A, const astr *name) {
+    cell *info = &A->vars[VAR_PROCINFO];
+    int problem = errno;
+    if (!A->uses_info || !(info->type & V_ARRAY)) return 0;
+    astr *sep = cell_string(A, &A->vars[VAR_SUBSEP], 0), *own = astr_new(A, "NONFATAL", 8);
+    char *text = tool_format(A->t, "%s%sNONFATAL", name->text, sep->text);
+    astr *key = astr_new(A, text, strlen(text));
+    int yes = amap_get(A, info->arr, own, 0) || amap_get(A, info->arr, key, 0);
+    astr_unref(A, sep);
+    astr_unref(A, own);
+    astr_unref(A, key);
+    if (yes) awk_errno_set(A, problem);
+    return yes;
 }
 
 /* Where print goes; NULL when the write must be dropped. */
@@ -41,8 +39,13 @@ static astream *redirection(awk *A, anode *n, io **to) {
         astr_unref(A, name);
         return NULL;
     }
-    astream *s = A->fatal ? NULL : awk_stream_find(A, name, n->op, 1);
-    if (!s) awk_fatal(A, "cannot redirect to `%s': %s", name->text, strerror(errno));
+    astream *closed = n->op == '&' ? awk_stream_find(A, name, 'p', 0) : NULL, *s = NULL;
+    if (closed && closed->write_closed) {
+        errno = EBADF;
+        if (!is_nonfatal(A, name))
+            awk_fatal(A, "%s: attempt to write to closed write end of two-way pipe", n->kind == S_PRINT ? "print" : "printf");
+    } else if (!A->fatal && !(s = awk_stream_find(A, name, n->op, 1)) && !is_nonfatal(A, name))
+        awk_fatal(A, "cannot redirect to `%s': %s", name->text, strerror(errno));
     *to = s ? s->s : NULL;
     astr_unref(A, name);
     return s;
@@ -66,8 +69,9 @@ static int print(awk *A, anode *n) {
     }
     astr *ofs = cell_string(A, &A->vars[VAR_OFS], 0), *ors = cell_string(A, &A->vars[VAR_ORS], 0);
     if (!n->count) {
-        astr *record = awk_record_text(A);
-        buffer_add(&b, record->text, record->n);
+        cell record = awk_record_cell(A);
+        buffer_add(&b, record.str->text, record.str->n);
+        cell_drop(A, record);
     } else {
         int i = 0;
         for (anode *e = n->a; e && i < n->count; e = e->next, i++) {
@@ -177,16 +181,26 @@ static int leave(awk *A, anode *n) {
     return RUN_EXIT;
 }
 
+static int is_table(awk *A, const array *a) {
+    int is_symtab = a == A->vars[VAR_SYMTAB].arr;
+    if (!is_symtab && a != A->vars[VAR_FUNCTAB].arr) return 0;
+    awk_fatal(A, "`delete' is not allowed with %s", is_symtab ? "SYMTAB" : "FUNCTAB");
+    return 1;
+}
+
 static int delete_element(awk *A, anode *n) {
     if (n->kind == E_INDEX) {
         array *a = awk_eval_array(A, n->a);
         if (!a) return RUN_EXIT;
+        if (is_table(A, a)) return RUN_EXIT;
         astr *key = awk_subscript(A, n->b);
+        if (A->lint && !amap_get(A, a, key, 0))
+            awk_lint(A, A->line, "delete: index `%s' not in array `%s'", key->text, awk_name_of(A, n->a));
         amap_delete(A, a, key);
         astr_unref(A, key);
     } else {
         array *a = awk_eval_array(A, n);
-        if (!a) return RUN_EXIT;
+        if (!a || is_table(A, a)) return RUN_EXIT;
         amap_clear(A, a);
     }
     return RUN_ON;
@@ -230,7 +244,7 @@ enum { DEEPEST_CALL = 2000 };
 #endif
 
 afunc *awk_function_named(awk *A, const char *name) {
-    for (int i = 0; i < A->func_count; i++) if (!strcmp(A->funcs[i].name, name)) return &A->funcs[i];
+    for (int i = 0; i < A->func_count; i++) if (A->funcs[i].is_defined && !strcmp(A->funcs[i].name, name)) return &A->funcs[i];
     return NULL;
 }
 
@@ -254,10 +268,12 @@ static cell call_indirectly(awk *A, anode *n) {
     return result;
 }
 
-/* Runs f with its parameters in frame, which it frees. */
-static cell run_frame(awk *A, afunc *f, cell *frame) {
+/* Runs f with its parameters in frame, which it frees, as it does with elements (NULL: none). */
+static cell run_frame(awk *A, afunc *f, cell *frame, aelement *elements) {
     cell *saved = A->locals, outer = A->returned;
     afunc *saved_of = A->locals_of;
+    aframe here = {frame, elements, f, A->frame};
+    A->frame = &here;
     A->locals = frame;
     A->locals_of = f;
     A->returned = (cell){0};
@@ -267,7 +283,12 @@ static cell run_frame(awk *A, afunc *f, cell *frame) {
     A->returned = outer;
     A->locals = saved;
     A->locals_of = saved_of;
-    for (int i = 0; i < f->params; i++) cell_drop(A, frame[i]);
+    A->frame = here.up;
+    for (int i = 0; i < f->params; i++) {
+        cell_drop(A, frame[i]);
+        if (elements && elements[i].in) { amap_drop(A, elements[i].in); astr_unref(A, elements[i].key); }
+    }
+    tool_free(A->t, elements);
     tool_free(A->t, frame);
     A->depth--;
     return result;
@@ -277,16 +298,31 @@ cell awk_call_with(awk *A, afunc *f, const cell *args, int n) {
     cell *frame = tool_alloc(A->t, ((size_t)f->params + (size_t)n + 1) * sizeof *frame);
     memcpy(frame, args, (size_t)n * sizeof *frame);
     if (++A->depth > DEEPEST_CALL || tool_too_deep(A->t)) awk_fatal(A, "function `%s': call depth exceeded", f->name);
-    return run_frame(A, f, frame);
+    return run_frame(A, f, frame, NULL);
+}
+
+/* The argument n, an element, for parameter i; one without a value is remembered, since f may make it an array. */
+static void pass_element(awk *A, afunc *f, anode *n, int i, cell *parameter, aelement **elements) {
+    array *in = awk_eval_array(A, n->a);
+    if (!in) return;
+    astr *key = awk_subscript(A, n->b);
+    const cell *c = awk_array_cell(A, in, key, 1);
+    if (c) *parameter = cell_copy(*c);
+    if (!c || c->type != V_NONE) { astr_unref(A, key); return; }
+    if (!*elements) *elements = tool_alloc(A->t, (size_t)f->params * sizeof **elements);
+    in->refs++;
+    (*elements)[i] = (aelement){in, key};
 }
 
 cell awk_call_function(awk *A, anode *n) {
     if (n->index < 0) return call_indirectly(A, n);
     afunc *f = &A->funcs[n->index];
+    if (!f->is_defined) {
+        awk_fatal(A, "function `%s' not defined", f->name);
+        return cell_num(0);
+    }
     if (n->count > f->params && !f->warned++) {
-        awk_out_flush(A);
-        awk_source_place(A, n->line);
-        io_printf(A->t->err, "warning: function `%s' called with more arguments than declared\n", f->name);
+        awk_warn(A, n->line, "function `%s' called with more arguments than declared", f->name);
     }
     if (++A->depth > DEEPEST_CALL || tool_too_deep(A->t)) {
         A->depth--;
@@ -294,18 +330,24 @@ cell awk_call_function(awk *A, anode *n) {
         return cell_num(0);
     }
     cell *frame = tool_alloc(A->t, ((size_t)f->params + 1) * sizeof *frame);
+    aelement *elements = NULL;
     int i = 0;
     for (anode *a = n->a; a; a = a->next, i++) {
+        if (i >= f->params && (a->kind == E_VAR || a->kind == E_LOCAL)) continue;
         if (i >= f->params) { cell_drop(A, awk_eval(A, a)); continue; }
         cell *c = a->kind == E_VAR ? &A->vars[a->index] : a->kind == E_LOCAL ? &A->locals[a->index] : NULL;
-        if (c && c->type & V_ARRAY) { frame[i] = (cell){.type = V_ARRAY, .arr = c->arr}; c->arr->refs++; }
-        else if (c && c->type == V_NONE) frame[i] = (cell){.origin = c};
-        else if (a->kind == E_INDEX) {
-            cell *element = awk_element(A, a, 1);
-            if (element) frame[i] = cell_copy(*element);
-        } else frame[i] = awk_eval(A, a);
+        if (c && c->type & V_ARRAY) { frame[i] = (cell){.type = V_ARRAY, .arr = c->arr, .origin = c}; c->arr->refs++; }
+        else if (c && c->type == V_NONE) frame[i] = (cell){.origin = c, .was_read = c->was_read};
+        else if (a->kind == E_INDEX) pass_element(A, f, a, i, &frame[i], &elements);
+        else frame[i] = awk_eval(A, a);
     }
-    return run_frame(A, f, frame);
+    for (i = 0; i < f->params; i++) {               /* what a later argument made an array */
+        cell *c = frame[i].type == V_NONE ? frame[i].origin : NULL;
+        if (c && c->type & V_ARRAY) { frame[i] = (cell){.type = V_ARRAY, .arr = c->arr, .origin = c}; c->arr->refs++; }
+    }
+    cell result = run_frame(A, f, frame, elements);
+    if (!A->fatal) A->line = n->line;
+    return result;
 }
 
 static int run_kind(awk *A, int kind) {
@@ -361,6 +403,7 @@ int awk_run(awk *A) {
         else if (A->rules[i].kind != 'B') main = 1;
     }
     held_start(&A->held, A->t);
+    A->is_running = 1;
     int run = run_kind(A, 'B');
     while (run != RUN_EXIT && (main || end) && awk_record_next(A)) {
         run = run_record(A);

@@ -1,5 +1,7 @@
 /* awk_expression.c - awk's expressions by recursive descent, from assignment down to names and constants. */
+#include "awk_lint.h"
 #include "awk_parse.h"
+#include "awk_message.h"
 #include <string.h>
 
 static anode *ternary(parser *P);
@@ -34,6 +36,8 @@ static anode *arguments(parser *P, anode *call) {
 
 anode *awk_parse_subscripts(parser *P, anode *base) {
     while (token(P) == CH('[')) {
+        if (base->kind == E_INDEX && (P->A->is_posix || P->A->is_traditional))
+            return error(P, "fatal: multidimensional arrays are a gawk extension");
         advance(P);
         anode *n = awk_node(P, E_INDEX, base, NULL);
         int in = P->no_in, gt = P->no_gt;
@@ -115,9 +119,16 @@ anode *awk_parse_primary(parser *P) {
         } else if (token(P) == CH('-') || token(P) == CH('+') || token(P) == CH('!')) {
             if (!(n->a = awk_parse_unary(P))) return NULL;
         } else if (!(n->a = awk_parse_primary(P))) return NULL;
+        if (token(P) == T_INC || token(P) == T_DEC) {          /* $$a++++ counts both */
+            n = awk_node(P, token(P) == T_INC ? E_POSTINC : E_POSTDEC, n, NULL);
+            advance(P);
+        }
         break;
     case CH('('): if (!(n = grouping(P))) return NULL; break;
     case T_FUNC_NAME:
+        for (int i = 0; P->function && i < P->function->params; i++)
+            if (!strcmp(P->function->param_names[i], P->L.text.p))
+                awk_complain(P->A, P->L.token_line, "attempt to use non-function `%s' in function call", P->L.text.p);
         n = awk_node(P, E_CALL, NULL, NULL);
         n->index = awk_parse_function(P, P->L.text.p, P->L.text.n);
         advance(P);
@@ -224,6 +235,7 @@ static anode *additive(parser *P) {
         if (!right) return NULL;
         n = awk_node(P, E_BIN, n, right);
         n->op = op;
+        awk_lint_expression(P->A, n);
     }
     return n;
 }
@@ -270,6 +282,11 @@ static anode *piped(parser *P, anode *n) {
         g->op = op;
         g->b = n;
         n = g;
+        while (starts_operand(P) && token(P) != CH('-') && token(P) != CH('+') && token(P) != CH('!') && token(P) != T_INC && token(P) != T_DEC) {
+            anode *right = additive(P);
+            if (!right) return NULL;
+            n = awk_node(P, E_CONCAT, n, right);
+        }
     }
     return n;
 }
@@ -283,6 +300,7 @@ static anode *comparison(parser *P) {
         if (!right) return NULL;
         n = awk_node(P, E_COMPARE, n, right);
         n->op = t;
+        awk_lint_expression(P->A, n);
         n = piped(P, n);
     }
     return n;
@@ -296,6 +314,7 @@ static anode *matching(parser *P) {
         anode *right = comparison(P);
         if (!right) return NULL;
         n = awk_node(P, kind, n, right);
+        awk_lint_expression(P->A, n);
     }
     return n;
 }
@@ -365,6 +384,12 @@ anode *awk_parse_expression(parser *P) {
         = {{CH('='), '='}, {T_ADD_EQ, '+'}, {T_SUB_EQ, '-'}, {T_MUL_EQ, '*'}, {T_DIV_EQ, '/'}, {T_MOD_EQ, '%'}, {T_POW_EQ, '^'}};
     for (size_t i = 0; n && i < sizeof table / sizeof *table; i++) {
         if (token(P) != table[i].token) continue;
+        if ((n->kind == E_POSTINC || n->kind == E_POSTDEC) && n->a->kind == E_FIELD) {
+            advance(P);
+            if (!awk_parse_expression(P)) return NULL;
+            return error(P, tool_format(P->A->t, "cannot assign a value to the result of a field post-%s expression",
+                n->kind == E_POSTINC ? "increment" : "decrement"));
+        }
         /* a comparison or conjunction whose right side is assignable: a && b = c */
         anode *place = n, *holder = NULL;
         for (; !assignable(place); place = place->b) {
@@ -379,6 +404,7 @@ anode *awk_parse_expression(parser *P) {
         if (!right) return NULL;
         anode *assign = awk_node(P, E_ASSIGN, place, right);
         assign->op = op;
+        awk_lint_expression(P->A, assign);
         if (holder) holder->b = assign; else n = assign;
         break;
     }

@@ -16,7 +16,27 @@ static void reserve_fields(awk *A, int n) {
     A->fields_cap = cap;
 }
 
-typedef void piece_fn(awk *A, void *context, const char *text, size_t n, const char *sep, size_t sep_n);
+/* FIELDWIDTHS as it is assigned: widths, SKIP:WIDTH, and a * that only stands at the end. */
+void awk_widths_check(awk *A) {
+    astr *widths = cell_string(A, &A->vars[VAR_FIELDWIDTHS], 0);
+    int field = 1;
+    for (const char *w = widths->text; !A->fatal; field++) {
+        w += strspn(w, " \t\n");
+        if (!*w) break;
+        const char *start = w;
+        size_t digits = strspn(w, "0123456789");
+        if (digits && w[digits] == ':') { start = w += digits + 1; digits = strspn(w, "0123456789"); }
+        if (*w == '*' && (!w[1] || isspace((unsigned char)w[1]))) {
+            w++;
+            if (w[strspn(w, " \t\n")]) awk_fatal(A, "`*' must be the last designator in FIELDWIDTHS");
+            continue;
+        }
+        if (!digits || (w[digits] && !isspace((unsigned char)w[digits])))
+            awk_fatal(A, "invalid FIELDWIDTHS value, for field %d, near `%s'", field, start);
+        w += digits;
+    }
+    astr_unref(A, widths);
+}
 
 static void add_field(awk *A, void *context, const char *text, size_t n, const char *sep, size_t sep_n) {
     (void)context; (void)sep; (void)sep_n;
@@ -27,7 +47,7 @@ static void add_field(awk *A, void *context, const char *text, size_t n, const c
 }
 
 /* Cuts text by fs ("" each character, " " blanks, one character, or re) and hands out the pieces. */
-static void cut(awk *A, const char *p, size_t n, const astr *fs, regex *re, int newline_too, piece_fn *each, void *context) {
+static void cut(awk *A, const char *p, size_t n, const astr *fs, regex *re, int newline_too, awk_piece_fn *each, void *context) {
     const char *end = p + n;
     if (fs && fs->n == 1 && fs->text[0] == ' ') {
         const char *sep = p;
@@ -116,22 +136,35 @@ static void split_widths(awk *A, const char *p, size_t n) {
     astr_unref(A, widths);
 }
 
+int awk_split_fields(awk *A, regex *re, const char *p, size_t n, awk_piece_fn *each, void *context) {
+    const char *scan = p, *end = p + n, *start = p;
+    int count = 0, found = 0;
+    regex_span m;
+    while (scan < end) {
+        start = scan;
+        found = regex_exec(re, scan, (size_t)(end - scan), 0, &m, 1) > 0;
+        if (count && found && !m.end) {         /* no field is empty right behind another */
+            int c;
+            scan += utf8_decode(scan, (size_t)(end - scan), &c);
+            found = regex_exec(re, scan, (size_t)(end - scan), 0, &m, 1) > 0;
+        }
+        if (!found) break;
+        each(A, context, scan + m.start, (size_t)(m.end - m.start), start, (size_t)(scan + m.start - start));
+        count++;
+        scan += m.end;
+    }
+    if (n) each(A, context, NULL, 0, found ? end : start, found ? 0 : (size_t)(end - start));
+    return count;
+}
+
+static void add_matched_field(awk *A, void *context, const char *text, size_t n, const char *sep, size_t sep_n) {
+    if (text) add_field(A, context, text, n, sep, sep_n);
+}
+
 static void split_pattern(awk *A, const char *p, size_t n) {
     astr *pattern = cell_string(A, &A->vars[VAR_FPAT], 0);
     regex *re = awk_regex_cached(A, pattern);
-    regex_span m;
-    for (size_t at = 0; re && at <= n && regex_exec(re, p, n, at, &m, 1) > 0;) {
-        if (m.end == m.start) {
-            /* an empty field counts where one may stand: at the start, or after a separator character */
-            if (m.start == 0 || (size_t)m.start > 0) add_field(A, NULL, p + m.start, 0, NULL, 0);
-            at = (size_t)m.end + 1;
-            continue;
-        }
-        add_field(A, NULL, p + m.start, (size_t)(m.end - m.start), NULL, 0);
-        at = (size_t)m.end;
-        if (at < n) at++; else break;
-        if (at == n) { if (regex_match_at(re, p, n, n, &m, 1) > 0) add_field(A, NULL, p + n, 0, NULL, 0); break; }
-    }
+    if (re) awk_split_fields(A, re, p, n, add_matched_field, NULL);
     astr_unref(A, pattern);
 }
 
@@ -165,11 +198,12 @@ void awk_fields_split(awk *A) {
     else {
         astr *fs = cell_string(A, &A->vars[VAR_FS], 0), *rs = cell_string(A, &A->vars[VAR_RS], 0);
         regex *re = NULL;
-        if (fs->n > 1 || (fs->n == 1 && fs->text[0] == '\\')) {
-            if (fs->n == 1) { astr *two = astr_new(A, "\\\\", 2); re = awk_regex_cached(A, two); astr_unref(A, two); }
+        int is_typed = A->vars[VAR_FS].type & V_REGEX && fs->n;
+        if (fs->n > 1 || is_typed || (fs->n == 1 && fs->text[0] == '\\')) {
+            if (fs->n == 1 && !is_typed) { astr *two = astr_new(A, "\\\\", 2); re = awk_regex_cached(A, two); astr_unref(A, two); }
             else re = awk_regex_cached(A, fs);
         }
-        if (fs->n <= 1 || re) cut(A, A->record->text, A->record->n, fs->n <= 1 ? fs : NULL, re, !rs->n && fs->n <= 1, add_field, NULL);
+        if (fs->n <= 1 || re) cut(A, A->record->text, A->record->n, fs->n <= 1 && !is_typed ? fs : NULL, re, !rs->n && fs->n <= 1, add_field, NULL);
         astr_unref(A, fs);
         astr_unref(A, rs);
     }
@@ -224,6 +258,7 @@ void awk_field_assigned(awk *A, int i) {
     cell c = A->fields[0];
     A->fields[0] = (cell){0};
     awk_record_set(A, cell_string(A, &c, 0));
+    A->record_is_text = c.type == V_STR;
     cell_drop(A, c);
 }
 
@@ -237,7 +272,7 @@ void awk_nf_assigned(awk *A) {
     A->vars[VAR_NF] = cell_num((int)want);
 }
 
-typedef struct { array *to, *seps; int n; } split_target;
+typedef struct { array *to, *seps; int n, by_char; } split_target;
 
 static astr *index_key(awk *A, int i) {
     cell c = cell_num(i);
@@ -249,16 +284,16 @@ static void add_piece(awk *A, void *context, const char *text, size_t n, const c
     astr *key = index_key(A, ++t->n);
     cell *c = amap_get(A, t->to, key, 1);
     *c = cell_input(A, astr_new(A, text, n));
-    if (t->seps && sep_n) { c = amap_get(A, t->seps, key, 1); cell_drop(A, *c); *c = cell_str(astr_new(A, sep, sep_n)); }
+    if (t->seps && (sep_n || t->by_char)) { c = amap_get(A, t->seps, key, 1); cell_drop(A, *c); *c = cell_str(astr_new(A, sep, sep_n)); }
     astr_unref(A, key);
 }
 
 int awk_split_text(awk *A, astr *s, array *to, array *seps, const cell *fs, regex *re) {
-    split_target t = {to, seps, 0};
     astr *by = re ? NULL : cell_string(A, fs, 0);
+    split_target t = {to, seps, 0, by && !by->n};
     amap_clear(A, to);
     if (seps) amap_clear(A, seps);
-    if (by && by->n > 1) re = awk_regex_cached(A, by);
+    if (by && (by->n > 1 || (by->n && fs->type & V_REGEX))) re = awk_regex_cached(A, by);
     if (by && by->n == 1 && by->text[0] == '\\') {
         astr *two = astr_new(A, "\\\\", 2);
         re = awk_regex_cached(A, two);
@@ -267,6 +302,11 @@ int awk_split_text(awk *A, astr *s, array *to, array *seps, const cell *fs, rege
     size_t lead = by && by->n == 1 && by->text[0] == ' ' ? strspn(s->text, " \t\n") : 0;
     if (seps && lead) *amap_at(A, seps, "0") = cell_str(astr_new(A, s->text, lead));
     if (re || (by && by->n <= 1)) cut(A, s->text, s->n, re ? NULL : by, re, 0, add_piece, &t);
+    if (t.by_char && seps && t.n) {             /* nothing follows the last one */
+        astr *key = index_key(A, t.n);
+        amap_delete(A, seps, key);
+        astr_unref(A, key);
+    }
     if (by) astr_unref(A, by);
     return t.n;
 }

@@ -1,5 +1,5 @@
 /* awk_format.c - printf for awk: widths and precisions of %s and %c count characters, integers may be as large as a double. */
-#include "awk.h"
+#include "awk_message.h"
 #include "../utf8.h"
 #include <ctype.h>
 #include <math.h>
@@ -115,7 +115,7 @@ astr *awk_format_text(awk *A, astr *format, cell *args, int n) {
         if (counted < 0) counted = position > 0;
         if (counted != (position > 0) || (counted && position > n)) {
             awk_fatal(A, counted == (position > 0) ? "argument index greater than total number of supplied arguments"
-                                                   : "must use `count$' on all formats or none");
+                                                   : "fatal: must use `count$' on all formats or none");
             break;
         }
         if (counted) used = position - 1;
@@ -138,6 +138,7 @@ astr *awk_format_text(awk *A, astr *format, cell *args, int n) {
                     if (s.precision < WIDEST) s.precision = s.precision * 10 + *p - '0';
         }
         for (char seen[] = "lhLjzt", *at; p < end && (at = strchr(seen, *p)) && *p; p++) *at = ' ';   /* each once */
+        if (p >= end || !isalpha((unsigned char)*p)) awk_lint(A, A->line, "[s]printf: format specifier does not have control letter");
         if (p >= end) { buffer_add(&b, percent, (size_t)(end - percent)); break; }
         char letter = *p++;
         if (letter == '%') { buffer_putc(&b, '%'); continue; }
@@ -162,7 +163,7 @@ astr *awk_format_text(awk *A, astr *format, cell *args, int n) {
                 buffer_puts(&b, isinf(v) ? v < 0 ? "-inf" : "+inf" : signbit(v) ? "-nan" : "+nan");
                 continue;
             }
-            if (fabs(v) >= 9.2e18 && strchr("uoxX", letter)) { letter = 'g'; is_integer = 0; }   /* no bits to show */
+            if ((v >= 18446744073709551616.0 || v <= -9223372036854775809.0) && strchr("uoxX", letter)) { letter = 'g'; is_integer = 0; }   /* no bits to show */
             if (is_integer) put_integer(&b, &s, v, letter); else put_number(&b, &s, v, letter);
         }
     }

@@ -1,5 +1,5 @@
-/* awk_info.c - PROCINFO, SYMTAB and FUNCTAB: what gawk says of itself, of the program and of who runs it. Filled only for programs
- * that name them. SYMTAB holds the names alone; its elements are the variables (awk_array_cell).
+/* awk_info.c - PROCINFO, SYMTAB and FUNCTAB: what gawk says of itself, of the program and of who runs it. PROCINFO is filled only
+ * for programs that name it. SYMTAB holds the names alone; its elements are the variables (awk_array_cell).
  *
  * INVARIANT: PROCINFO["FS"] follows split_mode; both are set by awk_split_by once the program runs.
  */
@@ -45,26 +45,13 @@ void awk_info_fill(awk *A, int argc, char **argv) {
     for (int i = 0; i < argc; i++)
         *amap_at(A, words, tool_format(A->t, "%d", i)) = cell_input(A, astr_new(A, argv[i], strlen(argv[i])));
     for (int i = 0; i < A->var_count; i++) put_text(A, names, A->var_names[i], kind_of(&A->vars[i]));
-    for (int i = 0; i < A->func_count; i++) put_text(A, names, A->funcs[i].name, "user");
+    for (int i = 0; i < A->func_count; i++) if (A->funcs[i].is_defined) put_text(A, names, A->funcs[i].name, "user");
     for (int i = 0; i < awk_builtin_count(); i++) put_text(A, names, awk_builtin_name(i), "builtin");
 }
 
-void awk_info_name(awk *A, int v) {
-    const char *name = A->var_names[v];
-    if (!strcmp(name, "SYMTAB")) A->symtab = v + 1;
-    else if (!strcmp(name, "FUNCTAB")) A->functab = v + 1;
-    else if (!strcmp(name, "BINMODE") || !strcmp(name, "LINT")) A->vars[v] = cell_num(0);
-    else if (!strcmp(name, "TEXTDOMAIN")) A->vars[v] = text_cell(A, "messages");
-}
-
-static array *make_table(awk *A, int v) {
-    A->vars[v] = (cell){.type = V_ARRAY, .arr = amap_new(A)};
-    return A->vars[v].arr;
-}
-
 void awk_tables_fill(awk *A) {
-    array *names = A->symtab ? make_table(A, A->symtab - 1) : NULL, *functions = A->functab ? make_table(A, A->functab - 1) : NULL;
-    for (int i = 0; names && i < A->var_count; i++) if (i != A->symtab - 1) amap_at(A, names, A->var_names[i]);
-    for (int i = 0; functions && i < A->func_count; i++) put_text(A, functions, A->funcs[i].name, A->funcs[i].name);
-    for (int i = 0; functions && i < awk_builtin_count(); i++) put_text(A, functions, awk_builtin_name(i), awk_builtin_name(i));
+    array *names = A->vars[VAR_SYMTAB].arr, *functions = A->vars[VAR_FUNCTAB].arr;
+    for (int i = 0; i < A->var_count; i++) if (i != VAR_SYMTAB && i != VAR_FUNCTAB) amap_at(A, names, A->var_names[i]);
+    for (int i = 0; i < A->func_count; i++) if (A->funcs[i].is_defined) put_text(A, functions, A->funcs[i].name, A->funcs[i].name);
+    for (int i = 0; i < awk_builtin_count(); i++) put_text(A, functions, awk_builtin_name(i), awk_builtin_name(i));
 }

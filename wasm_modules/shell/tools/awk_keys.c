@@ -7,6 +7,7 @@
 #include "awk.h"
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* The sizes gawk's hash table grows through; it grows when a bucket would hold more than two keys on average. */
 static const unsigned sizes[] = {13, 127, 1021, 8191, 16381, 32749, 65497, 131101, 262147, 524309, 1048583, 2097169};
@@ -123,7 +124,8 @@ static int key_order(awk *A, array *a, astr *x, astr *y, const char *how, afunc 
     } else order = 0;
     if (!order) {
         size_t n = x->n < y->n ? x->n : y->n;
-        order = memcmp(x->text, y->text, n);
+        int fold = A->vars[VAR_IGNORECASE].type && cell_true(&A->vars[VAR_IGNORECASE]);
+        order = fold ? strncasecmp(x->text, y->text, n) : memcmp(x->text, y->text, n);
         if (!order) order = x->n < y->n ? -1 : x->n > y->n;
         if (strstr(how, "_num") && !strncmp(how, "@ind", 4)) order = order < 0 ? -1 : order > 0;
     }

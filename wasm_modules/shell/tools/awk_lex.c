@@ -5,6 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The file ended within a rule or a function. */
+static void *end_of_file(lexer *L) {
+    static const char message[] = "source files / command-line arguments must contain complete functions or rules";
+    const char *line = L->end - 1;
+    while (line > L->text_start && line[-1] != '\n') line--;
+    awk_source_place(L->A, L->line - 1);
+    io_puts(L->A->t->err, "(END OF FILE)\n");
+    awk_source_place(L->A, L->line - 1);
+    io_printf(L->A->t->err, "%*s^ %s\n", L->part->is_cut && L->end - 2 > line ? (int)(L->end - 2 - line) : 0, "", message);
+    return NULL;
+}
+
 void *lex_error(lexer *L, const char *message) {
     if (L->error) return NULL;
     L->error = !strncmp(message, "fatal: ", 7) ? 2 : 1;
@@ -13,8 +25,10 @@ void *lex_error(lexer *L, const char *message) {
         io_printf(L->A->t->err, "%s\n", message);
         return NULL;
     }
+    if (!strcmp(message, "syntax error") && L->token == T_EOF && L->part->file) return end_of_file(L);
     /* the line of the program, and a caret under the token */
     const char *line = L->start, *stop = L->start;
+    if (L->token == T_EOF && line > L->text_start && line[-1] == '\n') { line--; L->start = --stop; L->line--; }
     while (line > L->text_start && line[-1] != '\n') line--;
     while (stop < L->end && *stop && *stop != '\n') stop++;
     if (!strcmp(message, "syntax error") && (L->token == T_EOF || L->token == T_NEWLINE))
@@ -96,6 +110,7 @@ static void lex_string(lexer *L) {
         case 'f': c = 12; break;
         case 'v': c = 11; break;
         case '\\': case '"': break;
+        case '\r': if (L->p < L->end && *L->p == '\n') { L->p++; L->line++; continue; } break;
         case '\n': L->line++; continue;
         case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': {
             int v = c - '0';
@@ -141,6 +156,8 @@ void lex_regex(lexer *L) {
         char c = *L->p;
         if (c == '\\' && L->p + 1 < L->end) {
             if (L->p[1] == '/') { L->p++; buffer_putc(&L->text, '/'); continue; }
+            if (L->p[1] == '\n') { L->p++; L->line++; continue; }
+            if (L->p[1] == '\r' && L->p + 2 < L->end && L->p[2] == '\n') { L->p += 2; L->line++; continue; }
             buffer_putc(&L->text, c);
             c = *++L->p;
         } else if (c == '[' && !bracket) {

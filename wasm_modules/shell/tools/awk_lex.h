@@ -60,6 +60,7 @@ enum {
 typedef struct {
     awk *A;
     const char *p, *end, *start, *text_start;   /* start: of the token; text_start: of the program */
+    const apart *part;                /* which is read */
     int line, token_line, token, previous;
     double num;
     buffer text;                      /* of T_STR, T_REGEX, T_NAME */

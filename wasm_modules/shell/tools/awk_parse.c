@@ -1,5 +1,7 @@
 /* awk_parse.c - an awk program: its rules, its functions, and the names of both. The grammar of actions is in awk_statement.c. */
 #include "awk_parse.h"
+#include "awk_lint.h"
+#include "awk_message.h"
 #include <string.h>
 
 anode *awk_node(parser *P, int kind, anode *a, anode *b) {
@@ -14,13 +16,14 @@ anode *awk_node(parser *P, int kind, anode *a, anode *b) {
 int awk_variable(awk *A, const char *name, size_t n) {
     for (int i = 0; i < A->var_count; i++) if (strlen(A->var_names[i]) == n && !memcmp(A->var_names[i], name, n)) return i;
     if (A->var_count == A->var_cap) {
+        if (A->is_running) { awk_fatal(A, "too many variables"); return -1; }
         A->var_cap = A->var_cap ? A->var_cap * 2 : 64;
         A->var_names = tool_realloc(A->t, A->var_names, (size_t)A->var_cap * sizeof *A->var_names);
         A->vars = tool_realloc(A->t, A->vars, (size_t)A->var_cap * sizeof *A->vars);
     }
     A->var_names[A->var_count] = tool_strndup(A->t, name, n);
-    awk_info_name(A, A->var_count++);
-    return A->var_count - 1;
+    A->vars[A->var_count] = (cell){0};
+    return A->var_count++;
 }
 
 /* The whole name of what the program calls name: in a namespace all but its capitals are its own. */
@@ -60,8 +63,13 @@ anode *awk_parse_name(parser *P, const char *name, size_t n) {
         }
     anode *v = awk_node(P, E_VAR, NULL, NULL);
     name = qualified(P, name, &n);
+    f = awk_function_named(P->A, tool_strndup(P->A->t, name, n));
+    if (f && f->is_defined)
+        awk_complain(P->A, P->L.token_line, "function `%s' called with space between name and `(',\nor used as a variable or an array",
+            f->name);
     v->index = awk_variable(P->A, name, n);
     P->A->uses_info |= v->index == VAR_PROCINFO;
+    P->A->uses_tables |= v->index == VAR_SYMTAB || v->index == VAR_FUNCTAB;
     P->A->uses_environ |= v->index == VAR_ENVIRON;
     return v;
 }
@@ -70,7 +78,7 @@ anode *awk_parse_regex(parser *P) {
     const char *message;
     anode *n = awk_node(P, E_REGEX, NULL, NULL);
     n->str = astr_new(P->A, P->L.text.p, P->L.text.n);
-    n->re = pattern_compile(P->A->t, P->L.text.p, P->L.text.n, REGEX_EXTENDED | REGEX_BRACKET_ESCAPES, &message);
+    n->re = awk_regex_constant(P->A, P->L.text.p, P->L.text.n, P->L.line, &message);
     if (!n->re) return error(P, tool_format(P->A->t, "error: %s: /%s/", message, P->L.text.p));
     return n;
 }
@@ -80,13 +88,22 @@ static int is_special(const awk *A, const char *name) {
     return 0;
 }
 
+static int is_global(const awk *A, const char *name) {
+    for (int i = 0; i < A->var_count; i++) if (!strcmp(A->var_names[i], name)) return 1;
+    return 0;
+}
+
 static int function_definition(parser *P) {
     advance(P);
+    if (token(P) == T_BUILTIN || token(P) == T_LENGTH)
+        return error(P, tool_format(P->A->t, "`%s' is a built-in function, it cannot be redefined", P->L.text.p)), -1;
     if (token(P) != T_NAME && token(P) != T_FUNC_NAME) return syntax_error(P), -1;
     int index = awk_parse_function(P, P->L.text.p, P->L.text.n), count = 0, cap = 0;
     char **params = NULL;
-    if (P->A->funcs[index].is_defined || is_special(P->A, P->A->funcs[index].name))
+    if (P->A->funcs[index].is_defined || is_global(P->A, P->A->funcs[index].name))
         return error(P, tool_format(P->A->t, "error: function name `%s' previously defined", P->A->funcs[index].name)), -1;
+    P->A->funcs[index].is_defined = 1;
+    P->A->funcs[index].defined = P->L.token_line;
     advance(P);
     if (!expect(P, CH('('))) return -1;
     for (skip_newlines(P); token(P) != CH(')');) {
@@ -101,8 +118,8 @@ static int function_definition(parser *P) {
                 params[count - 1])), -1;
         for (int i = 0; i < count - 1; i++)
             if (!strcmp(params[i], params[count - 1]))
-                return error(P, tool_format(P->A->t, "error: function `%s': parameter #%d, `%s', duplicates parameter #%d",
-                    P->A->funcs[index].name, count, params[i], i + 1)), -1;
+                awk_complain(P->A, P->L.token_line, "function `%s': parameter #%d, `%s', duplicates parameter #%d",
+                    P->A->funcs[index].name, count, params[i], i + 1);
         advance(P);
         skip_newlines(P);
         if (!accept(P, CH(','))) break;
@@ -124,23 +141,35 @@ static int function_definition(parser *P) {
     return 0;
 }
 
+static const char *rule_name(int kind) {
+    return kind == 'B' ? "BEGIN" : kind == 'E' ? "END" : kind == 'f' ? "BEGINFILE" : "ENDFILE";
+}
+
 static int rule(parser *P) {
     awk *A = P->A;
     arule r = {0};
     switch (token(P)) {
     case T_BEGIN: r.kind = 'B'; advance(P); break;
     case T_END: r.kind = 'E'; advance(P); break;
-    case T_BEGINFILE: r.kind = 'f'; advance(P); break;
-    case T_ENDFILE: r.kind = 'e'; advance(P); break;
+    case T_BEGINFILE: case T_ENDFILE:
+        r.kind = token(P) == T_BEGINFILE ? 'f' : 'e';
+        awk_lint(A, P->L.token_line, "`%s' is a gawk extension", rule_name(r.kind));
+        advance(P);
+        break;
     case CH('{'): break;
     default:
         if (!(r.pattern = awk_parse_expression(P))) return -1;
         if (accept(P, CH(','))) { skip_newlines(P); if (!(r.end = awk_parse_expression(P))) return -1; }
     }
-    if (r.kind) skip_newlines(P);
     P->rule = r.kind ? r.kind : 'r';
     if (token(P) == CH('{')) { if (!(r.body = awk_parse_block(P))) return -1; }
-    else if (r.kind) return syntax_error(P), -1;
+    else if (r.kind && token(P) != T_NEWLINE && token(P) != T_EOF) return syntax_error(P), -1;
+    else if (r.kind) {
+        awk_source_place(A, token(P) == T_NEWLINE && P->L.p < P->L.end ? P->L.line : P->L.token_line);
+        io_printf(A->t->err, "%s blocks must have an action part\n", rule_name(r.kind));
+        P->L.error = 1;
+        return -1;
+    }
     if (A->rule_count == A->rule_cap) {
         A->rule_cap = A->rule_cap ? A->rule_cap * 2 : 16;
         A->rules = tool_realloc(A->t, A->rules, (size_t)A->rule_cap * sizeof *A->rules);
@@ -163,30 +192,58 @@ static int is_namespace(const parser *P) {
     return token(P) == CH('@') && P->L.end - P->L.p > 9 && !memcmp(P->L.p, "namespace", 9);
 }
 
-int awk_parse(awk *A, const char *text, size_t n) {
-    parser P
-        = {.A = A, .L = {.A = A, .p = text, .start = text, .text_start = text, .end = text + n, .line = 1, .text = {.t = A->t}}};
-    buffer_puts(&P.L.text, "");
-    advance(&P);
-    for (skip_newlines(&P); token(&P) != T_EOF && !P.L.error; skip_newlines(&P)) {
-        if (token(&P) == CH(';')) {
-            awk_source_place(A, P.L.token_line);
-            io_puts(A->t->err, "each rule must have a pattern or an action part\n");
+/* The rules and functions of one part: each must be whole in it. */
+static int read_part(parser *P) {
+    advance(P);
+    for (skip_newlines(P); token(P) != T_EOF && !P->L.error; skip_newlines(P)) {
+        if (token(P) == CH(';')) {
+            awk_source_place(P->A, P->L.token_line);
+            io_puts(P->A->t->err, "each rule must have a pattern or an action part\n");
             return 1;
         }
-        if ((token(&P) == T_FUNCTION ? function_definition(&P) : is_namespace(&P) ? namespace_directive(&P) : rule(&P)) < 0) {
-            if (!P.L.error) syntax_error(&P);
-            return P.L.error;
+        if ((token(P) == T_FUNCTION ? function_definition(P) : is_namespace(P) ? namespace_directive(P) : rule(P)) < 0) {
+            if (!P->L.error) syntax_error(P);
+            return P->L.error;
         }
-        P.depth = 0;
-        accept(&P, CH(';'));
+        P->depth = 0;
+        accept(P, CH(';'));
     }
-    if (P.L.error) return P.L.error;
-    for (int i = 0; i < A->func_count; i++)
-        if (!A->funcs[i].is_defined) {
-            awk_source_place(A, A->funcs[i].line);
-            io_printf(A->t->err, "fatal: function `%s' not defined\n", A->funcs[i].name);
-            return 2;
+    return P->L.error;
+}
+
+/* What can be told only when all is read: functions that are called but not there, and parameters that are called like one. */
+static int check_functions(awk *A) {
+    for (int i = 0; i < A->func_count; i++) {
+        const afunc *f = &A->funcs[i];
+        for (int k = 0; A->is_posix && k < f->params; k++)
+            if (awk_function_named(A, f->param_names[k]))
+                awk_complain(A, 0, "function `%s': cannot use function `%s' as a parameter name", f->name, f->param_names[k]);
+        if (!f->is_defined) awk_lint(A, 0, "function `%s' called but never defined", f->name);
+    }
+    awk_lint_shadowing(A);
+    return A->errors ? 1 : A->fatal ? A->exit_code : 0;
+}
+
+int awk_parse(awk *A, const char *text, size_t n) {
+    parser P = {.A = A, .L = {.A = A, .start = text, .text_start = text, .line = 1, .text = {.t = A->t}}};
+    const char **spaces = NULL;         /* the namespace at each depth of inclusion */
+    int depths = 0;
+    buffer_puts(&P.L.text, "");
+    for (int i = 0; i < A->part_count; i++) {
+        const apart *part = &A->parts[i];
+        while (depths <= part->depth) {
+            spaces = tool_realloc(A->t, spaces, ((size_t)depths + 1) * sizeof *spaces);
+            spaces[depths++] = NULL;
         }
-    return 0;
+        P.space = part->first == 1 ? NULL : spaces[part->depth];
+        P.L.part = part;
+        P.L.p = P.L.start = text + part->start;
+        P.L.end = text + (i + 1 < A->part_count ? A->parts[i + 1].start : n);
+        P.L.line = part->line;
+        P.L.token = T_NEWLINE;
+        int failed = read_part(&P);
+        if (failed) return failed;
+        spaces[part->depth] = P.space;
+    }
+    return check_functions(A);
 }

@@ -11,10 +11,11 @@
 /* More bytes behind s->rest; keeps what is unread. 0 at the end. */
 static int more(astream *s) {
     if (s->eof) return 0;
-    if (s->at) {
-        memmove(s->rest.p, s->rest.p + s->at, s->rest.n - s->at);
-        s->rest.n -= s->at;
-        s->at = 0;
+    if (s->at > 1) {                   /* the byte before stays: ^ matches at the beginning of all alone */
+        size_t gone = s->at - 1;
+        memmove(s->rest.p, s->rest.p + gone, s->rest.n - gone);
+        s->rest.n -= gone;
+        s->at = 1;
     }
     size_t room = s->rest.n < 32768 ? 32768 : s->rest.n;
     buffer_reserve(&s->rest, room);
@@ -32,7 +33,7 @@ static void set_rt(awk *A, const char *text, size_t n) {
 }
 
 static int read_by_char(awk *A, astream *s, astr **record, char mark) {
-    if (s->at == s->rest.n && !s->eof && !s->rest.n) {
+    if (s->at == s->rest.n && !s->eof) {
         /* nothing buffered: take a line straight from the stream */
         const char *line;
         ssize_t n = io_line(s->s, &line, mark);
@@ -70,16 +71,17 @@ static int read_by_regex(awk *A, astream *s, astr **record, regex *re, int parag
         if (s->at < s->rest.n || !more(s)) break;
     }
     for (;;) {
-        size_t n = s->rest.n - s->at;
+        size_t n = s->rest.n - s->at, all = s->rest.n;
         /* a match that touches the end of what we have may grow */
-        if (n && regex_exec(re, s->rest.p + s->at, n, 0, &m, 1) > 0 && m.end > m.start && ((size_t)m.end < n || s->eof)) {
-            *record = astr_new(A, s->rest.p + s->at, (size_t)m.start);
-            set_rt(A, s->rest.p + s->at + m.start, (size_t)(m.end - m.start));
-            s->at += (size_t)m.end;
+        if (n && regex_exec(re, s->rest.p, all, s->at, &m, 1) > 0 && m.end > m.start && ((size_t)m.end < all || s->eof)) {
+            *record = astr_new(A, s->rest.p + s->at, (size_t)m.start - s->at);
+            set_rt(A, s->rest.p + m.start, (size_t)(m.end - m.start));
+            s->at = (size_t)m.end;
             return 1;
         }
         if (more(s)) continue;
-        if (n && regex_exec(re, s->rest.p + s->at, n, 0, &m, 1) > 0 && m.end > m.start) continue;
+        n = s->rest.n - s->at;
+        if (n && regex_exec(re, s->rest.p, s->rest.n, s->at, &m, 1) > 0 && m.end > m.start) continue;
         if (!n) return io_failed(s->s) ? -1 : 0;
         size_t len = n;
         if (paragraph) while (len && s->rest.p[s->at + len - 1] == '\n') len--;
@@ -118,7 +120,10 @@ int awk_record_read(awk *A, astream *s, astr **record) {
     if (A->split_mode == 'C') return read_csv(A, s, record);
     astr *rs = cell_string(A, &A->vars[VAR_RS], 0);
     int result;
-    if (rs->n == 1) result = read_by_char(A, s, record, rs->text[0]);
+    if (rs->n == 1 && A->vars[VAR_RS].type & V_REGEX) {
+        regex *re = awk_regex_cached(A, rs);
+        result = re ? read_by_regex(A, s, record, re, 0) : -1;
+    } else if (rs->n == 1 || (rs->n && A->is_traditional)) result = read_by_char(A, s, record, rs->text[0]);
     else {
         astr *pattern = rs->n ? astr_ref(rs) : astr_new(A, "\n\n+", 3);
         regex *re = awk_regex_cached(A, pattern);
@@ -135,8 +140,9 @@ static int assignment(awk *A, const char *arg) {
     if (!eq || eq == arg || !(isalpha((unsigned char)*arg) || *arg == '_')) return 0;
     for (const char *p = arg; p < eq; p++) if (!isalnum((unsigned char)*p) && *p != '_') return 0;
     int v = awk_variable(A, arg, (size_t)(eq - arg));
+    if (v < 0) return 1;
     cell_drop(A, A->vars[v]);
-    A->vars[v] = cell_input(A, awk_unescape(A, eq + 1));
+    A->vars[v] = awk_option_value(A, eq + 1);
     anode place = {.kind = E_VAR, .index = v};
     awk_place_assigned(A, &place, v);
     return 1;
@@ -199,6 +205,7 @@ static int open_next(awk *A) {
         astr_unref(A, name);
         if (!arg) continue;
         astr *path = cell_string(A, arg, 0);
+        A->vars[VAR_ARGIND].num = A->next_arg - 1;
         if (!path->n || assignment(A, path->text)) { astr_unref(A, path); continue; }
         A->used_file = 1;
         struct stat st;
@@ -270,15 +277,25 @@ int awk_record_next(awk *A) {
     }
 }
 
+/* The number that Linux has for an error, which scripts know it by; WASI counts otherwise. */
+static int linux_number(int code) {
+    static const struct { int code, number; } numbers[] = {{EPERM, 1}, {ENOENT, 2}, {EINTR, 4}, {EIO, 5}, {EBADF, 9}, {EAGAIN, 11},
+        {ENOMEM, 12}, {EACCES, 13}, {EBUSY, 16}, {EEXIST, 17}, {ENOTDIR, 20}, {EISDIR, 21}, {EINVAL, 22}, {EMFILE, 24}, {EFBIG, 27},
+        {ENOSPC, 28}, {ESPIPE, 29}, {EROFS, 30}, {EPIPE, 32}, {ENAMETOOLONG, 36}, {ENOTEMPTY, 39}, {ELOOP, 40}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) if (numbers[i].code == code) return numbers[i].number;
+    return code;
+}
+
 void awk_errno_set(awk *A, int code) {
     const char *text = code ? strerror(code) : "";
     cell_drop(A, A->vars[VAR_ERRNO]);
     A->vars[VAR_ERRNO] = cell_str(astr_new(A, text, strlen(text)));
+    if (A->uses_info && A->vars[VAR_PROCINFO].type & V_ARRAY) *amap_at(A, A->vars[VAR_PROCINFO].arr, "errno") = cell_num(linux_number(code));
 }
 
 void awk_record_set(awk *A, astr *s) {
     astr_unref(A, A->record);
     A->record = s;
     A->split_done = 0;
-    A->record_stale = 0;
+    A->record_stale = A->record_is_text = 0;
 }

@@ -1,12 +1,21 @@
 /* awk_replace.c - sub, gsub and gensub. */
 #include "awk_call.h"
+#include "awk_message.h"
 #include "../utf8.h"
 #include <string.h>
 
+enum { FOR_SUB, FOR_GENSUB, FOR_POSIX };        /* whose rules for backslashes; POSIX has \\\\ and \\& alone */
+
 /* What sub and gsub put in: & is the match, \\& a literal &; for gensub also \\0..\\9. */
-static void add_replacement(buffer *b, const astr *with, const char *text, const regex_span *g, int numbered) {
+static void add_replacement(buffer *b, const astr *with, const char *text, const regex_span *g, int how) {
+    int numbered = how == FOR_GENSUB;
     for (size_t i = 0; i < with->n; i++) {
         char c = with->text[i];
+        if (c == '\\' && how == FOR_POSIX) {
+            if (i + 1 < with->n && strchr("\\&", with->text[i + 1])) c = with->text[++i];
+            buffer_putc(b, c);
+            continue;
+        }
         if (c == '\\' && !numbered) {
             /* backslashes count in pairs, but only before an & */
             size_t run = 1;
@@ -36,7 +45,7 @@ static void add_replacement(buffer *b, const astr *with, const char *text, const
 }
 
 /* Replaces the which-th match, or all when which is 0. Returns how many; the result is in b. */
-static int replace(regex *re, const astr *s, const astr *with, int which, int numbered, buffer *b) {
+static int replace(regex *re, const astr *s, const astr *with, int which, int how, buffer *b) {
     regex_span g[10];
     size_t at = 0, copied = 0;
     ssize_t previous = -1;
@@ -52,7 +61,7 @@ static int replace(regex *re, const astr *s, const astr *with, int which, int nu
         seen++;
         if (!which || seen == which) {
             buffer_add(b, s->text + copied, (size_t)g[0].start - copied);
-            add_replacement(b, with, s->text, g, numbered);
+            add_replacement(b, with, s->text, g, how);
             copied = (size_t)g[0].end;
             done++;
             if (which) break;
@@ -77,12 +86,13 @@ cell awk_substitute(awk *A, anode *n, int all) {
     whole.a = &zero;
     if (!target) target = &whole;
     cell old = awk_eval(A, target);
+    int is_regex = old.type & V_REGEX;
     astr *s = cell_string(A, &old, 0);
     cell_drop(A, old);
     int count = 0;
     if (re && !A->fatal) {
         buffer b = {.t = A->t};
-        count = replace(re, s, with, all ? 0 : 1, 0, &b);
+        count = replace(re, s, with, all ? 0 : 1, A->is_posix ? FOR_POSIX : FOR_SUB, &b);
         if (count) {
             int special;
             int assignable
@@ -91,6 +101,7 @@ cell awk_substitute(awk *A, anode *n, int all) {
             if (place) {
                 cell_drop(A, *place);
                 *place = cell_str(astr_new(A, b.p, b.n));
+                if (is_regex) place->type = V_REGEX;
                 if (target->kind == E_FIELD) place->type |= V_MAYBE;
                 if (special >= 0) awk_place_assigned(A, target, special);
             }
@@ -108,9 +119,12 @@ cell awk_gensub(awk *A, anode *n) {
     astr *with = awk_eval_string(A, n->a->next), *how = awk_eval_string(A, third),
          *s = third->next ? awk_eval_string(A, third->next) : astr_ref(awk_record_text(A));
     int which = how->n && (how->text[0] == 'g' || how->text[0] == 'G') ? 0 : (int)awk_text_number(how->text, how->n);
-    if (which < 0 || (which == 0 && !(how->n && (how->text[0] | 32) == 'g'))) which = 1;
+    if (which < 0 || (which == 0 && !(how->n && (how->text[0] | 32) == 'g'))) {
+        awk_warn(A, A->line, "gensub: third argument `%s' treated as 1", how->text);
+        which = 1;
+    }
     buffer b = {.t = A->t};
-    if (re) replace(re, s, with, which, 1, &b);
+    if (re) replace(re, s, with, which, FOR_GENSUB, &b);
     astr *r = astr_new(A, b.p ? b.p : "", b.n);
     buffer_free(&b);
     astr_unref(A, with);

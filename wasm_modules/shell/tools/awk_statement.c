@@ -1,4 +1,5 @@
 /* awk_statement.c - awk's statements: print with its redirection, the loops, switch, and what leaves them. */
+#include "awk_lint.h"
 #include "awk_parse.h"
 #include <string.h>
 
@@ -31,7 +32,8 @@ static anode *print_statement(parser *P) {
         P->no_gt = 0;
         if (!n->b) return NULL;
     }
-    if (n->kind == S_PRINTF && !n->count) return error(P, "fatal: printf: no arguments");
+    awk_lint_statement(P->A, n, P->rule);
+    if (n->kind == S_PRINTF && !n->count && !P->A->is_posix) return error(P, "fatal: printf: no arguments");
     return n;
 }
 
@@ -48,8 +50,9 @@ static anode *simple_statement(parser *P) {
         if (paren && !expect(P, CH(')'))) return NULL;
         return n;
     }
-    anode *e = awk_parse_expression(P);
-    return e ? awk_node(P, S_EXPR, e, NULL) : NULL;
+    anode *e = awk_parse_expression(P), *n = e ? awk_node(P, S_EXPR, e, NULL) : NULL;
+    awk_lint_statement(P->A, n, P->rule);
+    return n;
 }
 
 static int ends_statement(parser *P) {

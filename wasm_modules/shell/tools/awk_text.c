@@ -1,5 +1,6 @@
 /* awk_text.c - awk's functions of text: length, substr, index, split, match, case. Positions and lengths count characters. */
 #include "awk_call.h"
+#include "awk_message.h"
 #include "../utf8.h"
 #include <math.h>
 #include <string.h>
@@ -27,12 +28,18 @@ cell awk_length(awk *A, anode *n) {
     anode *e = n->a;
     if (e->kind == E_VAR || e->kind == E_LOCAL) {
         cell *c = e->kind == E_VAR ? &A->vars[e->index] : &A->locals[e->index];
-        if (c->type & V_ARRAY) return cell_num(c->arr->count);
+        if (c->type & V_ARRAY) {
+            if (A->lint) awk_lint(A, A->line, "`length(array)' is a gawk extension");
+            return cell_num(c->arr->count);
+        }
     } else if (e->kind == E_INDEX) {
         cell *c = awk_element(A, e, 0);
         if (c && c->type & V_ARRAY) return cell_num(c->arr->count);
     }
-    astr *s = awk_eval_string(A, e);
+    cell c = awk_eval(A, e);
+    if (A->lint && c.type && !(c.type & (V_STR | V_REGEX))) awk_lint(A, A->line, "length: received non-string argument");
+    astr *s = cell_string(A, &c, 0);
+    cell_drop(A, c);
     double v = (double)awk_chars(A, s->text, s->n);
     astr_unref(A, s);
     return cell_num(v);
@@ -61,7 +68,12 @@ cell awk_substr(awk *A, anode *n) {
 }
 
 cell awk_index(awk *A, anode *n) {
-    astr *s = awk_eval_string(A, n->a), *what = awk_eval_string(A, n->a->next);
+    cell in = awk_eval(A, n->a), for_what = awk_eval(A, n->a->next);
+    if (A->lint && !(in.type & V_STR)) awk_lint(A, A->line, "index: received non-string first argument");
+    if (A->lint && !(for_what.type & V_STR)) awk_lint(A, A->line, "index: received non-string second argument");
+    astr *s = cell_string(A, &in, 0), *what = cell_string(A, &for_what, 0);
+    cell_drop(A, in);
+    cell_drop(A, for_what);
     double at = 0;
     int fold = A->vars[VAR_IGNORECASE].type && cell_true(&A->vars[VAR_IGNORECASE]);
     if (!what->n) at = 1;
@@ -107,6 +119,14 @@ static void put_piece(awk *A, array *to, int index, const char *text, size_t n) 
     astr_unref(A, key);
 }
 
+typedef struct { array *to, *seps; int count; } matched_pieces;
+
+static void put_match(awk *A, void *context, const char *text, size_t n, const char *sep, size_t sep_n) {
+    matched_pieces *all = context;
+    put_piece(A, all->seps, all->count, sep, sep_n);
+    if (text) put_piece(A, all->to, ++all->count, text, n);
+}
+
 cell awk_patsplit(awk *A, anode *n) {
     astr *s = awk_eval_string(A, n->a);
     array *to = awk_eval_array(A, n->a->next);
@@ -117,17 +137,10 @@ cell awk_patsplit(awk *A, anode *n) {
     array *seps = n->count > 3 ? awk_eval_array(A, n->a->next->next->next) : NULL;
     int count = 0;
     if (to && re) {
-        regex_span m;
-        size_t behind = 0;
+        matched_pieces all = {to, seps, 0};
         amap_clear(A, to);
         if (seps) amap_clear(A, seps);
-        for (size_t at = 0; at <= s->n && regex_exec(re, s->text, s->n, at, &m, 1) > 0;) {
-            if (m.end == m.start) { at = (size_t)m.end + 1; continue; }
-            put_piece(A, seps, count, s->text + behind, (size_t)m.start - behind);
-            put_piece(A, to, ++count, s->text + m.start, (size_t)(m.end - m.start));
-            at = behind = (size_t)m.end;
-        }
-        put_piece(A, seps, count, s->text + behind, s->n - behind);
+        count = awk_split_fields(A, re, s->text, s->n, put_match, &all);
     }
     if (own) astr_unref(A, own);
     astr_unref(A, s);

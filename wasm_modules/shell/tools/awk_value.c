@@ -119,6 +119,8 @@ double cell_number(cell *c) {
     if (c->type & V_NUM) return c->num;
     if (!(c->type & (V_STR | V_REGEX))) return 0;
     if (c->type & V_MAYBE && cell_is_number(c)) return c->num;
+    double v;
+    if (c->type & V_BASES && base_end(c->str->text, &v)) return v;
     return awk_text_number(c->str->text, c->str->n);
 }
 

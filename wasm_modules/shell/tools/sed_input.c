@@ -39,8 +39,10 @@ static const char *follow_links(machine *m, const char *name) {
         ssize_t n = readlink(path, target, sizeof target - 1);
         if (n < 0 && errno == EINVAL) return path;
         if (n < 0) { tool_fail_errno(m->t, 4, "couldn't readlink %s", path); return NULL; }
-        errno = ELOOP;
-        if (links >= LINKS_MOST) { tool_fail_errno(m->t, 4, "couldn't follow symlink %s", name); return NULL; }
+        if (links >= LINKS_MOST) {
+            tool_fail(m->t, 4, "couldn't follow symlink %s: Too many levels of symbolic links", name);
+            return NULL;
+        }
         target[n] = '\0';
         path = *target == '/' ? tool_strdup(m->t, target)
                               : tool_format(m->t, "%.*s%s", (int)(path_last(path) - path), path, target);
