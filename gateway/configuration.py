@@ -13,6 +13,7 @@ from __future__ import annotations
 import difflib
 import ipaddress
 import logging
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +26,7 @@ PREFIX: Final = "HATCHWAY_"
 _OTHERS: Final = ("URL", "TOKEN", "CA", "CERT", "MCP_TOKEN", "CACHE", "KEYS", "HISTORY", "MASTER_KEY", "CHROMIUM")
 """Variables that clients, the library and tests read."""
 _OTHER_PREFIXES: Final = ("HOOK_", "FAULTS", "BENCH_", "TEST_")
+_ADDRESS: Final = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.\-]+):[0-9]{1,5}")
 DATABASES: Final = ("postgresql://", "postgres://")
 _log: Final = logging.getLogger("hatchway.configuration")
 _DAY_MS: Final = 86_400_000
@@ -51,6 +53,19 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     port: Annotated[int, _count("The TCP port; 0 takes a free one and prints it.", 0, 65535)] = 8484
     data: Annotated[str, "The directory of the embedded store, created if it does not exist."] = "hatchway-data"
     database_url: Annotated[str, "A PostgreSQL URL (`postgresql://…`) to use instead of the embedded SQLite store."] = ""
+    keys_file: Annotated[
+        str, "The file with the keys that snapshots and secrets are sealed with; `keys` in the data directory if it is empty."
+    ] = ""
+    fleet: Annotated[bool, "Share the PostgreSQL store with other gateways: each owns some tenants (docs/fleet.md)."] = False
+    fleet_key: Annotated[
+        str, "A private file with the key that the gateways of a fleet share: their connections' certificates are made from it."
+    ] = ""
+    fleet_address: Annotated[
+        str, "`ADDRESS:PORT` to listen on for the other gateways, as they reach it; port 0 takes a free one."
+    ] = "127.0.0.1:0"
+    fleet_lease_ms: Annotated[
+        int, _count("How long a gateway of a fleet that is not heard of owns its tenants.", 2_000, 60_000)
+    ] = 4_000
     policy: Annotated[
         str, "A `.hatch` file for tenants without a policy of their own; its hooks' programs lie in the same folder."
     ] = ""
@@ -218,6 +233,14 @@ def load(file: Path | None, environment: Mapping[str, str], **given: Any) -> Con
             raise ConfigurationError(f"proxies: {proxy[:80]!r} is neither an address nor a network") from None
     if bool(made.tls_certificate) != bool(made.tls_key):
         raise ConfigurationError("tls_certificate and tls_key belong together: one of them is missing")
+    if made.fleet and not (made.database_url and made.fleet_key and made.keys_file):
+        raise ConfigurationError(
+            "gateways of a fleet share a PostgreSQL store (database_url), a key (fleet_key) and the keys of what is sealed "
+            "(keys_file): one of them is missing",
+            "see docs/fleet.md",
+        )
+    if made.fleet and not _ADDRESS.fullmatch(made.fleet_address):
+        raise ConfigurationError(f"fleet_address is ADDRESS:PORT, and not {made.fleet_address[:80]!r}", "see docs/fleet.md")
     if made.tls_client_ca and not made.tls_key:
         raise ConfigurationError("tls_client_ca needs tls_certificate and tls_key")
     return made

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import logging
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -30,10 +31,12 @@ from gateway.capabilities.sources import ServerState
 from gateway.clock import SteadyClock
 from gateway.configuration import Configuration, ConfigurationError
 from gateway.egress import Decide, Egress
+from gateway.errors import GatewayError
 from gateway.events import Feeds, Listeners
 from gateway.files.files import Files
 from gateway.files.governed_files import GovernedFiles
 from gateway.files.values import Values
+from gateway.fleet.membership import Fleet, join
 from gateway.hooks.executors.programs import RunAside, WorkerForks
 from gateway.hooks.executors.webhooks import FindKey
 from gateway.hooks.hook_store import HookStore
@@ -76,15 +79,18 @@ from gateway.sessions.opening import SessionOpener
 from gateway.sessions.persistence import Persistence, Seals
 from gateway.sessions.sessions import Sessions
 from gateway.sessions.snapshots import Snapshots
+from gateway.stores.engines.postgres import PostgresStore
 from gateway.stores.factory import open_store
+from gateway.stores.fence import NotOwner
 from gateway.stores.store import Store
-from gateway.tenants.tenants import Tenancy, issue_first_token
+from gateway.tenants.tenants import FIRST_TENANT, Tenancy, issue_first_token
 from gateway.tenants.vault import MasterKey, Vault, choose_master, find_keys
 from sandbox.capabilities.registry import Capability
 from sandbox.encoding.sealing import Keys
 from sandbox.errors import SetupError
 from sandbox.workers.interface import Workers
 
+_log = logging.getLogger("hatchway.service")
 _INTERRUPT_SECONDS: Final = 5.0
 """For interrupted runs to end and be stored."""
 
@@ -103,8 +109,10 @@ class Service:
         base: OperatorBase | None = None,
         master: MasterKey | None = None,
         readiness: Preparation = Preparation(),
+        fleet: Fleet | None = None,
     ) -> None:
         self.store, self.workers, self.keys, self.readiness = store, workers, keys, readiness
+        self.fleet, ownership = fleet, None if fleet is None else fleet.ownership
         self.configuration = configuration
         self.clock, self.listeners = SteadyClock(), Listeners()
         self.catalogue, self.egress = Catalogue(), egress or Egress()
@@ -122,8 +130,9 @@ class Service:
         self.values = Values(store, self.sessions, now)
         self.single_runs = SingleRuns(self.sessions, self.runs, self.workspace, readiness.require)
         self.tenancy = Tenancy(
-            store, self.policies, self._forget, self.sessions.renew, now, self.listeners, configuration.token_minting
-        )
+            store, self.policies, self._forget, self.sessions.renew, now, self.listeners, configuration.token_minting,
+            None if ownership is None else self._claim_new,
+        )  # fmt: skip
         self.deployments = Deployments(self.policies, self.catalogue.tools)
         submit = functools.partial(self.session_hooks.submit_prompt, self.sessions)
         turns = Turns(self.sessions, self.runs, submit, lambda: self.runners)
@@ -137,8 +146,12 @@ class Service:
         self.upkeep = Upkeep(store, self.sessions, self.registry, self.policies, now, retention, self.listeners)
         self.maintenance = Maintenance(
             store, self.eviction, self.policies, self.approvals, self.resumption, self.waiting, self.upkeep, self.tally,
-            self.clock, self.runners.pool,
+            self.clock, self.runners.pool, ownership,
         )  # fmt: skip
+        if ownership is not None:
+            ownership.attach(self._settle, self._drop)
+            ownership.clocks.append(self.clock.advance)
+            ownership.listeners.append(self._hear)
 
     def _construct_sessions(self) -> None:
         store, workers, configuration, now = self.store, self.workers, self.configuration, self.clock.now_ms
@@ -248,10 +261,13 @@ class Service:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise ConfigurationError(f"cannot make the data folder {folder}: {error.strerror}") from None
-        store = await open_store(configuration.database_url or str(folder), own=True)
+        store = await open_store(configuration.database_url or str(folder), own=True, share=configuration.fleet)
         try:
-            keys = await find_keys(folder / "keys", store)
-        except SetupError:
+            keys = await find_keys(Path(configuration.keys_file or folder / "keys"), store)
+            master = choose_master(keys, os.environ)
+            rings = {"keys": keys, "master": master.ring}
+            fleet = await join(configuration, store, rings) if isinstance(store, PostgresStore) and configuration.fleet else None
+        except (SetupError, GatewayError):
             await store.close()
             raise
         equipment = await asyncio.to_thread(load_equipment, configuration.equipment)
@@ -264,8 +280,9 @@ class Service:
             configuration,
             egress=make_egress(equipment),
             base=await asyncio.to_thread(load_base, configuration.policy_base),
-            master=choose_master(keys, os.environ),
+            master=master,
             readiness=readiness,
+            fleet=fleet,
         )
         try:
             await service.start(equipment)
@@ -290,8 +307,9 @@ class Service:
             self.default.learn_soon,
         )
         await self.default.find(self._servers)
-        await self.runners.recover()
-        await Governor(self).resume()
+        if self.fleet is None:
+            await self.runners.recover()
+            await Governor(self).resume()
         await self.maintenance.start()
 
     def servers(self) -> dict[str, ServerState]:
@@ -299,6 +317,9 @@ class Service:
         return list_states(self.catalogue, self._servers)
 
     async def issue_first_token(self) -> str | None:
+        """Of several gateways that start at the same time one has it."""
+        if self.fleet is not None and not await self.fleet.ownership.claim(FIRST_TENANT):
+            return None
         return await issue_first_token(self.store, self.clock.now_ms())
 
     async def refresh(self) -> None:
@@ -316,6 +337,42 @@ class Service:
         for part in (self.vault, self.policies, self.hooks):
             part.forget(tenant)
         await self.audit.flush()
+
+    async def _claim_new(self, tenant: str) -> None:
+        assert self.fleet is not None
+        if await self.store.tenant(tenant) is None and not await self.fleet.ownership.claim(tenant):
+            raise NotOwner(tenant)
+
+    async def _settle(self, tenant: str) -> None:
+        """A tenant that was claimed becomes fit to be served: what a start does for all tenants, for this one."""
+        if await self.store.tenant(tenant) is not None:
+            await self.runners.recover(tenant)
+            await Governor(self).resume(tenant)
+            await self.maintenance.recover(tenant)
+
+    async def _drop(self, tenant: str) -> None:
+        """A tenant that was lost: as `_forget`, but what it has in the store and in places elsewhere is its next owner's."""
+        self.audit.forget(tenant)
+        parts = (
+            self.active_runs.forget(tenant, _INTERRUPT_SECONDS), self.resumption.forget(tenant), self.waiting.forget(tenant),
+            self.registry.forget(tenant), self.sessions.forget(tenant), self.workers.forget(tenant), self.runners.leave(tenant),
+        )  # fmt: skip
+        for part in parts:
+            try:
+                await part
+            except GatewayError as error:
+                _log.warning("not all of %s could be dropped in order: %s", tenant, error)
+            except Exception:
+                _log.exception("not all of %s could be dropped in order", tenant)
+        for forget in (self.vault.forget, self.policies.forget, self.hooks.forget, self.audit.forget):
+            forget(tenant)
+
+    def _hear(self, kind: str, tenant: str) -> None:
+        """Another gateway, or a command, has changed something of a tenant."""
+        if kind == "policy":
+            self.policies.forget(tenant)
+        elif kind == "tenant":
+            self.sessions.renew(tenant)
 
     async def interrupt(self) -> None:
         """End the runs that are still under way when the time to finish is over. Their callers are answered."""
@@ -338,6 +395,8 @@ class Service:
         await self.workers.aclose()
         await self.interrupt()  # a run that no worker would end has lost its worker now, and is stored
         await self.audit.close()
+        if self.fleet is not None:
+            await self.fleet.close()
         await self.store.close()
 
 

@@ -13,6 +13,7 @@ tried again, for each tenant after pauses that double; the log says so once for 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import time
 from collections import defaultdict
@@ -69,7 +70,8 @@ class AuditBuffer:
         self.mark += 1
         waiting.noted = self.mark
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._write_soon())
+            # For all tenants: in the context of the one that came first it would be bound to that one's claim.
+            self._task = asyncio.get_running_loop().create_task(self._write_soon(), context=contextvars.Context())
 
     def extend(self, tenant: str, records: Iterable[AppendAudit]) -> None:
         for record in records:
@@ -160,6 +162,15 @@ class AuditBuffer:
             self._remove(waiting, batch)
         waiting.written = through
         self._end(tenant, waiting)
+
+    def forget(self, tenant: str) -> None:
+        """The tenant is another gateway's now, and nothing of this one can be written to its log. What is lost was not
+        acknowledged: who answers a caller has awaited `settle`."""
+        waiting = self._waiting.pop(tenant, None)
+        if waiting is not None and waiting.records:
+            self._count -= len(waiting.records)
+            _log.warning("%d audit records of %s, of answers that were not given, are dropped", len(waiting.records), tenant)
+            waiting.records.clear()
 
     async def close(self) -> None:
         self._is_closing = True  # a write under way is not broken off: it would be repeated

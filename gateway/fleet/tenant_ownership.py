@@ -19,7 +19,7 @@ import contextvars
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.fleet.ownership_clock import OwnershipClock
@@ -51,6 +51,9 @@ class Ownership:
         self._epochs: dict[str, int] = {}
         self._settling: dict[str, int] = {}
         self._changing: dict[str, asyncio.Task[None]] = {}
+        self._working: dict[str, dict[asyncio.Task[Any], bool]] = {}
+        """The tasks that work for a tenant, and whether they were cancelled because it was lost."""
+        self._looking: dict[str, asyncio.Task[Owner | None]] = {}
         self._known: dict[str, tuple[Owner, float]] = {}
         self._settle: Act = _do_nothing
         self._drop: Act = _do_nothing
@@ -99,11 +102,21 @@ class Ownership:
 
     @contextlib.contextmanager
     def work(self, tenant: str) -> Iterator[None]:
-        """Raises `NotOwner` if the tenant is not owned."""
-        token = _work.set((tenant, self.find_epoch(tenant)))
+        """Raises `NotOwner` if the tenant is not owned, also when it is lost meanwhile: the task is cancelled then."""
+        token, task = _work.set((tenant, self.find_epoch(tenant))), asyncio.current_task()
+        assert task is not None
+        tasks = self._working.setdefault(tenant, {})
+        tasks[task] = False
         try:
             yield
+        except asyncio.CancelledError:
+            if tasks[task] and not task.uncancel():
+                raise NotOwner(tenant) from None
+            raise
         finally:
+            del tasks[task]
+            if not tasks and self._working.get(tenant) is tasks:
+                del self._working[tenant]
             _work.reset(token)
 
     async def find(self, tenant: str) -> Owner | None:
@@ -112,7 +125,7 @@ class Ownership:
             known = self._known.get(tenant)
             if known is not None and self.clock.now_s() < known[1]:
                 return known[0]
-            owner = await self.tables.look(tenant)
+            owner = await self._look(tenant)
             if owner is not None and owner.is_alive and owner.gateway != self.gateway:
                 self._remember(tenant, owner)
                 return owner
@@ -120,6 +133,15 @@ class Ownership:
                 raise StoreUnavailable
             await self.claim(tenant)
         return None
+
+    async def _look(self, tenant: str) -> Owner | None:
+        """What several ask at the same time is asked once."""
+        looking = self._looking.get(tenant)
+        if looking is None:
+            looking = asyncio.get_running_loop().create_task(self.tables.look(tenant), context=contextvars.Context())
+            self._looking[tenant] = looking
+            looking.add_done_callback(lambda done: (self._looking.pop(tenant), done.cancelled() or done.exception()))
+        return await asyncio.shield(looking)
 
     def _remember(self, tenant: str, owner: Owner) -> None:
         if len(self._known) >= KNOWN_MAX:
@@ -192,6 +214,10 @@ class Ownership:
     def _lose(self, tenant: str) -> asyncio.Task[None]:
         """Nothing is written from here on; then everything is dropped."""
         del self._epochs[tenant]
+        tasks = self._working.pop(tenant, {})
+        for task in tasks:
+            tasks[task] = True
+            task.cancel()
         return self._change(tenant, self._drop(tenant))
 
     def _hear(self, kind: str, tenant: str) -> None:

@@ -13,17 +13,21 @@ import socket
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
+from starlette.middleware import Middleware
 from starlette.types import ASGIApp
 
 from gateway.clock import SteadyClock
 from gateway.configuration import Configuration
 from gateway.errors import Conflict
+from gateway.fleet.forwarding import Forwarding
+from gateway.fleet.membership import Fleet
 from gateway.http.api.admission import Admission
 from gateway.http.api.application import build_application
 from gateway.http.api.authentication import Authenticator
 from gateway.http.api.endpoint import Endpoint
 from gateway.http.api.idempotency import Idempotence
 from gateway.http.api.operation import Operation
+from gateway.http.api.tenant_routing import TenantRouting
 from gateway.http.pages import console, health, openapi
 from gateway.http.pages.previews import Preview
 from gateway.http.routes import (
@@ -46,6 +50,7 @@ from gateway.http.routes import (
 from gateway.http.transport.server import Server
 from gateway.lifecycle.readiness import Preparation
 from gateway.records import Principal, Tenant
+from gateway.runners.preview_tickets import Tickets
 from gateway.stores.changes import ABSENT, AppendAudit, PutTenant
 from gateway.stores.store import Store
 from gateway.telemetry import Telemetry
@@ -99,7 +104,8 @@ class Face:
         )
         preview = Preview(service, self.authenticator, self.admission, configuration.heartbeat_ms)
         mounts: dict[str, ASGIApp] = {"console": console.Console(), "preview": preview}
-        self.asgi = build_application(endpoint, configuration, telemetry, console.ROUTES, mounts)
+        inner = [] if service.fleet is None else [self._join(service, service.fleet)]
+        self.asgi = build_application(endpoint, configuration, telemetry, console.ROUTES, mounts, inner)
         self.server = Server(
             self.asgi,
             self.admission,
@@ -109,6 +115,22 @@ class Face:
             listening=listening,
             interrupt=service.interrupt,
         )
+
+    def _join(self, service: Service, fleet: Fleet) -> Middleware:
+        """What passes requests on to their tenants' owners; and hears what other gateways have changed."""
+        tickets = Tickets(service.keys, service.clock.now_ms)
+        find_tenant = service.store.tenant
+        routing = TenantRouting(self.authenticator, self.admission, find_tenant, lambda text: tickets.open(text).tenant)
+        fleet.ownership.listeners.append(self._hear)
+        return Middleware(Forwarding, fleet.ownership, fleet.peers, routing.find, routing.admit)
+
+    def _hear(self, kind: str, tenant: str) -> None:
+        if kind == "tenant":
+            self.admission.forget(tenant)
+        elif not kind:
+            self.admission.forget_all()
+        if kind != "policy":
+            self.authenticator.forget()
 
     async def _see_out(self, principal: Principal, tenant: str) -> None:
         """After a tenant was deleted: its tokens are refused, its streams end, and its requests have ended. The caller that asks

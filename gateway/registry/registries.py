@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -83,7 +84,7 @@ class Registries:
         runtime = RemoteRuntime(spec.runtime_id, client, self._clock_ms, label=spec.label, target=spec.target_runtime_id)
         registry.register(runtime)
         if self._beating is None:
-            self._beating = asyncio.get_running_loop().create_task(self._beat())
+            self._beating = asyncio.get_running_loop().create_task(self._beat(), context=contextvars.Context())
         return runtime
 
     async def add(self, principal: Principal, spec: RemoteSpec) -> RuntimeSummary:

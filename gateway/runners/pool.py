@@ -328,6 +328,16 @@ class Pool:
         for owner, thread_id in list(self._sessions):
             if owner == tenant:
                 await self._end(tenant, thread_id)
+        await self._drop(tenant)
+
+    async def leave(self, tenant: str) -> None:
+        """Another gateway serves the tenant from now on. What its sessions have in their places stays there."""
+        for owner, thread_id in list(self._sessions):
+            if owner == tenant:
+                await _quietly(self.stop(tenant, thread_id, leaving=True), tenant)
+        await self._drop(tenant)
+
+    async def _drop(self, tenant: str) -> None:
         for known in (self._destinations, self._locks, self._idle, self._expiring):
             for key in [key for key in known if key[0] == tenant]:
                 del known[key]

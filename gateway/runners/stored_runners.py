@@ -103,10 +103,10 @@ class LastingCommands:
     async def delete(self, lasting: LastingCommand) -> None:
         await self._store.write(lasting.principal.tenant, [DeleteEntry(kind=COMMAND, id=_command_name(lasting))])
 
-    async def list(self) -> AsyncIterator[LastingCommand]:
-        async for tenant in walk(self._store.tenants):
-            async for entry in walk(self._store.entries, tenant.id, COMMAND):
-                plain = open_seal(base64.b64decode(entry.body["sealed"]), self._keys, tenant=tenant.id, purpose=COMMAND)
+    async def list(self, only: str | None = None) -> AsyncIterator[LastingCommand]:
+        for tenant in [only] if only is not None else [found.id async for found in walk(self._store.tenants)]:
+            async for entry in walk(self._store.entries, tenant, COMMAND):
+                plain = open_seal(base64.b64decode(entry.body["sealed"]), self._keys, tenant=tenant, purpose=COMMAND)
                 yield msgspec.json.decode(plain, type=LastingCommand)
 
 
@@ -170,12 +170,17 @@ class StoredRunners(Runners):
                 raise removed(destination.id)
         return await super().use(tenant, thread_id)
 
-    async def recover(self) -> None:
-        """When the gateway starts: what an earlier life left is found by its threads, or removed."""
-        async for tenant in walk(self._store.tenants):
-            if (await self._store.entries(tenant.id, LEASE, limit=1)).items:
-                await self._load(tenant.id)
-                await self.pool.recover(tenant.id)
+    async def recover(self, only: str | None = None) -> None:
+        """When the gateway starts, or claims a tenant: what an earlier life left is found by its threads, or removed."""
+        for tenant in [only] if only is not None else [found.id async for found in walk(self._store.tenants)]:
+            if (await self._store.entries(tenant, LEASE, limit=1)).items:
+                await self._load(tenant)
+                await self.pool.recover(tenant)
+
+    async def leave(self, tenant: str) -> None:
+        """Another gateway serves the tenant from now on."""
+        await self.pool.leave(tenant)
+        self._loaded.discard(tenant)
 
     async def forget(self, tenant: str) -> None:
         """Its sessions end. Its folders go when the store has forgotten the tenant, not before."""

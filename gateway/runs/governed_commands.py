@@ -198,9 +198,9 @@ class Governor:
         await self._service.runners.lasting.put(lasting)
         return partial(self._service.runners.lasting.delete, lasting)
 
-    async def resume(self) -> None:
-        """When the gateway starts: come back to the commands that were to last."""
-        found = [one async for one in self._service.runners.lasting.list()]
+    async def resume(self, tenant: str | None = None) -> None:
+        """When the gateway starts, or claims a tenant: come back to the commands that were to last."""
+        found = [one async for one in self._service.runners.lasting.list(tenant)]
         await asyncio.gather(*(self._resume(one) for one in found))
 
     async def _resume(self, lasting: LastingCommand) -> None:

@@ -55,7 +55,8 @@ class Resumption:
     _waiting: WaitingCommands
     _clock_ms: Callable[[], int]
     _decided: dict[tuple[str, str], asyncio.Event] = field(default_factory=dict)
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _tasks: dict[asyncio.Task[None], str] = field(default_factory=dict)
+    """And whose runs they resume."""
 
     async def decide(self, principal: Principal, approval_id: str, said: Decide) -> Approval:
         """Settle an approval and resume its run, or begin its command."""
@@ -87,8 +88,8 @@ class Resumption:
         requester = Principal(tenant=tenant, role="member", user=requested_by)
         task = asyncio.get_running_loop().create_task(self._resume_until_settled(requester, run_id))
         self._decided[tenant, run_id] = asyncio.Event()
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = tenant
+        task.add_done_callback(self._tasks.pop)
 
     async def _resume_until_settled(self, requester: Principal, run_id: str) -> None:
         key = (requester.tenant, run_id)
@@ -197,6 +198,13 @@ class Resumption:
         """Wait until no run is being resumed."""
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def forget(self, tenant: str) -> None:
+        """Another gateway serves the tenant from now on."""
+        tasks = [task for task, owner in self._tasks.items() if owner == tenant]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def close(self) -> None:
         for task in self._tasks:

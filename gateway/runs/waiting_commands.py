@@ -216,6 +216,13 @@ class WaitingCommands:
         assert settled.command
         self.schedule(settled.tenant, settled.command)
 
+    async def forget(self, tenant: str) -> None:
+        """Another gateway serves the tenant from now on."""
+        tasks = [task for (owner, _), task in self._tasks.items() if owner == tenant]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     async def close(self) -> None:
         for task in list(self._tasks.values()):
             task.cancel()

@@ -165,7 +165,8 @@ def _put_token(writing: Writing, change: c.PutToken) -> Steps[None]:
         yield from remove(writing, TOKENS, (), row[0])
     row = TOKENS.make_row(stored, encode(stored, writing.limits))
     yield from replace(writing, TOKENS, [], row, forgiven_bytes=ENDING_BYTES if revoked else 0)
-    yield Tell("token", writing.tenant)
+    if revoked:
+        yield Tell("token", writing.tenant)
 
 
 def _put_idempotency(writing: Writing, change: c.PutIdempotency) -> Steps[None]:

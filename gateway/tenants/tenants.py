@@ -107,6 +107,8 @@ class Tenancy:
     _clock_ms: Callable[[], int]
     _listeners: Listeners
     _minting: Literal["operators", "admins"]
+    _claim: Callable[[str], Awaitable[object]] | None = None
+    """Makes this gateway the owner of a tenant that is to be created. Raises if another one is."""
     _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     _revoking: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a token is revoked: of two admins who revoke each other's tokens, one stays."""
@@ -120,6 +122,8 @@ class Tenancy:
             tenant = Tenant(**fields, created_at=now, updated_at=now)
             check_facts(tenant, self._policies.default)
             audit = AppendAudit(at=now, kind="tenant.create", actor=principal.name, subject=tenant.id)
+            if self._claim is not None:
+                await self._claim(tenant.id)
             await self._store.write(tenant.id, [PutTenant(tenant=tenant, expect=ABSENT), audit])
             return tenant
 

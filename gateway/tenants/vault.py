@@ -73,6 +73,10 @@ class LocalMasterKey:
     _keys: Keys
     _older: Keys | None = None
 
+    @property
+    def ring(self) -> Keys:
+        return self._keys
+
     async def wrap(self, tenant: str, key: bytes) -> bytes:
         return seal(key, self._keys, tenant=tenant, purpose=_WRAPPING)
 

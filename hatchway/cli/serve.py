@@ -39,10 +39,19 @@ def add_command(commands: Any) -> None:
     serve.add_argument("--config", metavar="FILE", help="a TOML file with settings")
     serve.add_argument("--data", metavar="DIR", help="the embedded store's directory (default ./hatchway-data)")
     serve.add_argument("--database-url", metavar="URL", help="a PostgreSQL URL to use instead of the embedded store")
+    serve.add_argument("--fleet", action="store_true", default=None, help="share the database with other gateways")
+    serve.add_argument("--key", dest="fleet_key", metavar="FILE", help="the key that the gateways of the fleet share")
+    serve.add_argument("--fleet-address", metavar="HOST:PORT", help="where the fleet's other gateways reach this one")
+    serve.add_argument("--keys", dest="keys_file", metavar="FILE", help="the keys of what is sealed (default DIR/keys)")
     serve.add_argument("--policy", metavar="FILE", help="the policy of tenants that have none of their own")
     serve.add_argument("--host", metavar="ADDRESS", help="the address to listen on (default 127.0.0.1)")
     serve.add_argument("--port", type=int, metavar="N", help="the port; 0 takes a free one (default 8484)")
     serve.add_argument("--workers", choices=["processes", "in-process"], help="where programs run")
+
+
+_OPTIONS = (
+    "data", "database_url", "fleet", "fleet_key", "fleet_address", "keys_file", "policy", "host", "port", "workers",
+)  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     from sandbox.errors import RequestError
 
     try:
-        given = {name: getattr(options, name) for name in ("data", "database_url", "policy", "host", "port", "workers")}
+        given = {name: getattr(options, name) for name in _OPTIONS}
         return uvloop.run(serve(load(Path(options.config) if options.config else None, os.environ, **given)))
     except ConfigurationError as error:
         raise RequestError("INVALID_ARGUMENT", str(error), error.hint) from None
@@ -63,6 +72,7 @@ def run(options: argparse.Namespace) -> int:
 
 async def serve(configuration: Configuration) -> int:
     from gateway.configuration import ConfigurationError
+    from gateway.errors import GatewayError
     from gateway.http.assembly import Face
     from gateway.http.transport.server import listen
     from gateway.lifecycle.readiness import Images
@@ -76,8 +86,10 @@ async def serve(configuration: Configuration) -> int:
         service = await Service.open(configuration, readiness=images)
         face = Face(service, configuration, telemetry, listening=listening)
         try:
+            if service.fleet is not None:
+                await service.fleet.start(face.asgi)
             await face.server.start()
-        except ConfigurationError:
+        except (ConfigurationError, GatewayError):
             await service.stop(0)
             raise
         return await _run(service, face, images)

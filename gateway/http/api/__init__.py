@@ -2,6 +2,6 @@
 
 In reading order: `application` (routes, mounts and the middleware stack), `operation` (a row of the table), `endpoint` (the order
 of the steps); around it `access_record`, `envelope`; the steps `request_limits`, `routing`, `authentication`, `admission`,
-`decoding`, `negotiation`, `idempotency`; answers in `replies`, `problems`; streams in `sse`, `websocket`,
-`reauthorization`; for handlers `etags`, `pagination`.
+`decoding`, `negotiation`, `idempotency`; before them, in a fleet, `tenant_routing` (whose request it is); answers in `replies`,
+`problems`; streams in `sse`, `websocket`, `reauthorization`; for handlers `etags`, `pagination`.
 """

@@ -208,6 +208,11 @@ class Admission:
         finally:
             tenant.streams -= 1
 
+    def forget_all(self) -> None:
+        """Perhaps some quotas were changed."""
+        for found in self._tenants.values():
+            found.read_s = float("-inf")
+
     def forget(self, name: str) -> None:
         """After a change of its quotas: the next request asks again."""
         if found := self._tenants.get(name):

@@ -43,8 +43,9 @@ def build_application(
     telemetry: Telemetry,
     pages: Sequence[BaseRoute] = (),
     mounts: Mapping[str, ASGIApp] | None = None,
+    inner: Sequence[Middleware] = (),
 ) -> Starlette:
-    """A request passes, from the outside in: `Envelope`; Starlette's router; and then one route: a page, a mount, or its
+    """A request passes, from the outside in: `Envelope`; `inner`; Starlette's router; and then one route: a page, a mount, or its
     CORSMiddleware (if the operator named origins) and the `Endpoint` of operations."""
     operations: ASGIApp = endpoint
     if configuration.cors_origins:
@@ -57,5 +58,5 @@ def build_application(
             *(Mount(f"/{name}", app) for name, app in (mounts or {}).items()),
             OperationRoute(operations, b""),  # last: what no page has taken is an operation or a problem
         ],
-        middleware=[Middleware(Envelope, configuration, telemetry)],
+        middleware=[Middleware(Envelope, configuration, telemetry), *inner],
     )

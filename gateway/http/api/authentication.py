@@ -73,6 +73,11 @@ class Authenticator:
             raise missing("tenant", principal.tenant)
         return principal
 
+    async def find_token(self, header: str) -> tuple[Token | None, bool]:
+        """The token in an Authorization header, and whether it is valid now. It is no failed login if it is not."""
+        token = await self._find(header)
+        return token, token is not None and is_valid(token, self._clock.now_ms())
+
     async def confirm(self, audience: Audience, headers: Mapping[str, str]) -> None:
         """Whether the token still holds; cheap, because streams ask again and again."""
         if audience == "public":

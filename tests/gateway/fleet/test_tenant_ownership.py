@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
 
+import msgspec
 import pytest
 
 from gateway.errors import StoreUnavailable
@@ -137,27 +138,34 @@ def test_work_of_before_a_loss_writes_nothing_after_the_tenant_was_claimed_again
     async def main() -> None:
         async with gateways(postgres_url) as (first, _):
             await first.ownership.find("t1")
-            go_on = asyncio.Event()
+            go_on, begun = asyncio.Event(), asyncio.Event()
 
             async def write_late() -> None:
                 await go_on.wait()
                 await first.write()
 
-            with first.ownership.work("t1"):
-                late = asyncio.create_task(write_late())
-                await first.write()
-                first.may_drop.clear()
-                first.ownership.note_lost("t1", first.ownership.find_epoch("t1"))
-                again = asyncio.create_task(first.ownership.find("t1"))
-                await asyncio.sleep(0.1)
-                assert not again.done()  # what was in memory is still there
-                first.may_drop.set()
-                await again
-                with pytest.raises(NotOwner):
+            async def serve() -> None:
+                with first.ownership.work("t1"):
                     await first.write()
+                    kept.append(asyncio.create_task(write_late()))
+                    begun.set()
+                    await asyncio.sleep(60)
+
+            kept: list[asyncio.Task[None]] = []
+            serving = asyncio.create_task(serve())
+            await begun.wait()
+            first.may_drop.clear()
+            first.ownership.note_lost("t1", first.ownership.find_epoch("t1"))
+            with pytest.raises(NotOwner):
+                await serving  # told so at once: whoever waits for it does not wait for nothing
+            again = asyncio.create_task(first.ownership.find("t1"))
+            await asyncio.sleep(0.1)
+            assert not again.done()  # what was in memory is still there
+            first.may_drop.set()
+            await again
             go_on.set()
             with pytest.raises(NotOwner):
-                await late
+                await kept[0]
             await first.write()
             assert first.dropped == ["t1"] and first.settled == ["t1", "t1"]
 
@@ -202,7 +210,9 @@ def test_caches_hear_of_what_others_changed(postgres_url: str) -> None:
             first.heard.clear()
             second.heard.clear()
             _, token = mint(tenant="t1", name="x", role="admin", now_ms=1)
-            await first.store.write("t1", [PutToken(token=token)])
+            await first.store.write("t1", [PutToken(token=token)])  # which no cache can hold yet
+            revoked = msgspec.structs.replace(token, token=msgspec.structs.replace(token.token, revoked_at=1))
+            await first.store.write("t1", [PutToken(token=revoked)])
             await wait_until(lambda: second.heard == [("token", "t1")])
             assert first.heard == []
             second.ownership.tables._line.terminate()

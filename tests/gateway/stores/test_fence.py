@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -174,6 +175,7 @@ def test_others_hear_of_changed_tokens_tenants_and_policies_when_they_are_durabl
             await first.claim()
             first.heard.clear(), second.heard.clear()
             _, token = mint(tenant="t1", name="x", role="admin", now_ms=1)
+            token = msgspec.structs.replace(token, token=msgspec.structs.replace(token.token, revoked_at=1))
             await first.store.write("t1", [PutToken(token=token), PutTenant(tenant("t1"))])
             with pytest.raises(NotFound):
                 await first.store.write("t1", [PutToken(token=token), put_file("/a", "x", session_id="none")])
