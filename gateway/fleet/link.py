@@ -161,7 +161,7 @@ class Link:
         self.is_closed = False
 
     async def run(self) -> None:
-        """until the connection ends."""
+        """Until the connection ends."""
         pinging = asyncio.get_running_loop().create_task(self._ping())
         try:
             await self._read()
