@@ -41,6 +41,7 @@ SOURCES: Final = (
     "urls.c",
     "prelude.c",
     "realm.c",
+    "outcome.c",
     "turn.c",
 )
 

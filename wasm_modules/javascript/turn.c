@@ -14,15 +14,12 @@
 #include "host.h"
 #include "loop.h"
 #include "modules.h"
+#include "outcome.h"
 #include "program.h"
 #include "realm.h"
 #include "report.h"
-#include "serialize.h"
 
 #define DEFAULT_STACK_DEPTH 256
-#define RESULT_LIMIT_BYTES ((size_t)4 << 20) /* the host refuses more */
-#define NEAREST_CHARS (1 << 20)              /* of what is made of a value that is no JSON, or too large */
-#define NEAREST_CHARS_LEAST (1 << 11)        /* where memory is short, less is made of it, but not less than this */
 #define RUN_NAME_BYTES 24
 
 struct request {
@@ -30,15 +27,6 @@ struct request {
     size_t code_len;
     unsigned max_stack_depth;
     bool validate_only;
-};
-
-/* What a turn came to: the JSON text of `result`, or of `error`. */
-struct outcome {
-    struct buffer result, error;
-    struct buffer display; /* a value that is no JSON, as text to look at */
-    struct buffer warning; /* what is to be said about it */
-    bool diagnose; /* repeat the error among the diagnostics */
-    bool unread;   /* the program could not be compiled: nothing of it ran */
 };
 
 #ifdef __wasm__
@@ -195,121 +183,6 @@ static JSValue choose_result(JSContext *ctx, bool declared, JSValue last, bool *
     return JS_DupValue(ctx, realm.result);
 }
 
-static void report_pending(JSContext *ctx, bool compiling, bool to_stderr, struct outcome *outcome)
-{
-    JSValue exception = JS_GetException(ctx);
-    realm_limit_parser(); /* room to format the error after a stack overflow */
-    report_exception(ctx, exception, compiling, to_stderr, &outcome->error);
-    JS_FreeValue(ctx, exception);
-}
-
-/* Shows the value as console.log would. Where that fails there is nothing to look at. */
-static void show_text(JSContext *ctx, JSValueConst value, struct buffer *display)
-{
-    struct refusal why;
-    JSValue text = realm_hook("display", 1, &value);
-    buffer_put_text(display, "{\"mime\":\"text/plain\",\"data\":");
-    bool shown = JS_IsString(text) && serialize(ctx, text, "display", display, &why) == SERIALIZED_OK;
-    buffer_put_text(display, "}");
-    if (!shown || display->failed)
-        buffer_free(display);
-    if (JS_HasException(ctx))
-        JS_FreeValue(ctx, JS_GetException(ctx));
-    JS_FreeValue(ctx, text);
-}
-
-/* Writes the JSON that comes nearest to `value`, of about `room` characters, to `result`. False where there is none. */
-static bool put_nearest(JSContext *ctx, JSValueConst value, int room, bool *is_cut, struct buffer *result)
-{
-    struct refusal why;
-    JSValue args[2] = {value, JS_NewInt32(ctx, room)};
-    JSValue found = realm_hook("simplify", 2, args);
-    JSValue plain = JS_IsObject(found) ? JS_GetProperty(ctx, found, realm.atoms.value) : JS_NULL;
-    JSValue cut = JS_IsObject(found) ? JS_GetPropertyStr(ctx, found, "isCut") : JS_FALSE;
-    *is_cut = JS_ToBool(ctx, cut) > 0;
-    buffer_free(result);
-    result->limit = RESULT_LIMIT_BYTES;
-    bool written = !JS_IsNull(plain) && serialize(ctx, plain, "result", result, &why) == SERIALIZED_OK;
-    if (!written)
-        buffer_free(result);
-    if (JS_HasException(ctx))
-        JS_FreeValue(ctx, JS_GetException(ctx));
-    JS_FreeValue(ctx, cut);
-    JS_FreeValue(ctx, plain);
-    JS_FreeValue(ctx, found);
-    return written;
-}
-
-/* The program ran, and its value is no JSON: it is shown as text, and the outcome says how near its result is to it. */
-static void write_nearest(JSContext *ctx, JSValueConst value, const struct refusal *why, struct outcome *outcome)
-{
-    bool is_cut = why->is_cut, written = is_cut;
-    for (int room = NEAREST_CHARS; !written && room >= NEAREST_CHARS_LEAST; room /= 8) /* a character may take six bytes */
-        written = put_nearest(ctx, value, room, &is_cut, &outcome->result);
-    struct buffer told = {0};
-    buffer_put_text(&told, why->message);
-    buffer_put_text(&told, !written ? "; it is shown as text"
-                           : is_cut ? "; `result` is the beginning of it"
-                                    : "; `result` is the JSON that comes nearest");
-    buffer_put(&told, "", 1);
-    buffer_put_text(&outcome->warning, "{\"severity\":\"warning\",");
-    struct buffer plain = {0};
-    report_plain("RESULT_NOT_SERIALIZABLE", told.bytes ? told.bytes : why->message, why->hint, &plain);
-    if (plain.len)
-        buffer_put(&outcome->warning, plain.bytes + 1, plain.len - 1);
-    buffer_free(&plain);
-    buffer_free(&told);
-    show_text(ctx, value, &outcome->display);
-}
-
-/* What there is to say of a value that could not be read: a getter of it threw, or there is too little memory left for its text.
- * False if that was the end of the program: it exited, or was interrupted. */
-static bool explain_unreadable(JSContext *ctx, struct refusal *why)
-{
-    if (realm.exiting)
-        return false;
-    JSValue exception = JS_GetException(ctx);
-    if (JS_IsUncatchableError(exception)) {
-        JS_Throw(ctx, exception);
-        return false;
-    }
-    realm_limit_parser(); /* room to look at the exception after a stack overflow */
-    JSValue text = realm_hook("describeThrown", 1, &exception);
-    const char *told = JS_IsString(text) ? JS_ToCString(ctx, text) : NULL;
-    snprintf(why->message, sizeof why->message, "the result could not be read: %.200s", told ? told : "out of memory");
-    why->hint = NULL;
-    why->is_cut = false;
-    JS_FreeCString(ctx, told);
-    if (JS_HasException(ctx))
-        JS_FreeValue(ctx, JS_GetException(ctx));
-    JS_FreeValue(ctx, text);
-    JS_FreeValue(ctx, exception);
-    return true;
-}
-
-/* A value that is no JSON is told of when it is `meant` as the result. A loop whose body adds to a Map means nothing by it. */
-static void write_result(JSContext *ctx, JSValueConst value, bool meant, struct outcome *outcome)
-{
-    struct refusal why;
-    outcome->result.limit = RESULT_LIMIT_BYTES;
-    switch (serialize(ctx, value, "result", &outcome->result, &why)) {
-    case SERIALIZED_OK:
-        return;
-    case SERIALIZED_REFUSED:
-        break;
-    case SERIALIZED_THREW:
-        if (!explain_unreadable(ctx, &why)) {
-            if (!realm.exiting)
-                report_pending(ctx, false, true, outcome);
-            return;
-        }
-    }
-    if (!meant || !why.is_cut)
-        buffer_free(&outcome->result);
-    if (meant)
-        write_nearest(ctx, value, &why, outcome);
-}
-
 /* Hands the exception nobody caught to the program's listeners for such. False when none took it: it is pending still, or
  * what a listener threw is. */
 static bool hand_over(JSContext *ctx)
@@ -333,7 +206,7 @@ static void announce_exit(JSContext *ctx, struct outcome *outcome)
     realm.exiting = false;
     JSValue done = realm_hook("announceExit", 1, &code);
     if (JS_IsException(done) && !realm.exiting && !outcome->error.len)
-        report_pending(ctx, false, true, outcome);
+        outcome_report(ctx, false, true, outcome);
     JS_FreeValue(ctx, done);
 }
 
@@ -346,7 +219,7 @@ static void run_request(JSContext *ctx, const struct request *request, const cha
         engine_move_positions(ctx, program.script, &realm.moves) < 0) {
         outcome->diagnose = request->validate_only;
         outcome->unread = true;
-        report_pending(ctx, true, !request->validate_only, outcome);
+        outcome_report(ctx, true, !request->validate_only, outcome);
         program_free(ctx, &program);
         return;
     }
@@ -361,7 +234,7 @@ static void run_request(JSContext *ctx, const struct request *request, const cha
     while (end == LOOP_THREW && hand_over(ctx))
         end = realm.exiting ? LOOP_EXIT : loop_finish(ctx);
     if (end == LOOP_THREW) {
-        report_pending(ctx, false, true, outcome);
+        outcome_report(ctx, false, true, outcome);
     } else if (end == LOOP_STUCK) {
         static const char message[] = "the program awaits a promise that can never settle";
         report_plain("RUNTIME_ERROR", message, "nothing is left that could resolve it: no timer, no job, no tool call", &outcome->error);
@@ -371,58 +244,10 @@ static void run_request(JSContext *ctx, const struct request *request, const cha
     program_free(ctx, &program);
     value = choose_result(ctx, declared, value, &meant);
     if (end == LOOP_DONE)
-        write_result(ctx, value, meant, outcome);
+        outcome_write(ctx, value, meant, outcome);
     JS_FreeValue(ctx, value);
     if (realm.exit_watched)
         announce_exit(ctx, outcome);
-}
-
-/* Sends the outcome. A buffer that ran out of memory is replaced by a constant text. */
-static void send_outcome(const struct outcome *outcome)
-{
-    static const char exhausted[] =
-        "D{\"result\":null,\"exit_code\":1,\"error\":{\"code\":\"MEMORY_EXCEEDED\",\"message\":\"out of memory\"},"
-        "\"diagnostics\":[],\"displays\":[]}";
-    static const char without_result[] =
-        "D{\"result\":null,\"exit_code\":%d,\"error\":null,\"diagnostics\":[{\"severity\":\"warning\","
-        "\"code\":\"RESULT_NOT_SERIALIZABLE\",\"message\":\"no memory is left to hand over the result\"}],\"displays\":[]}";
-    struct buffer message = {0};
-    bool failed = outcome->error.len > 0;
-    buffer_put_text(&message, "D{\"result\":");
-    if (failed || !outcome->result.len)
-        buffer_put_text(&message, "null");
-    else
-        buffer_put(&message, outcome->result.bytes, outcome->result.len);
-    buffer_put_text(&message, ",\"exit_code\":");
-    buffer_put_int(&message, failed ? 1 : realm.exit_code);
-    buffer_put_text(&message, ",\"error\":");
-    if (failed)
-        buffer_put(&message, outcome->error.bytes, outcome->error.len);
-    else
-        buffer_put_text(&message, "null");
-    buffer_put_text(&message, ",\"diagnostics\":[");
-    if (failed && outcome->diagnose) {
-        buffer_put_text(&message, "{\"severity\":\"error\",");
-        buffer_put(&message, outcome->error.bytes + 1, outcome->error.len - 1);
-    } else {
-        buffer_put(&message, outcome->warning.bytes, outcome->warning.len);
-    }
-    buffer_put_text(&message, "],\"displays\":[");
-    buffer_put(&message, outcome->display.bytes, outcome->display.len);
-    buffer_put_text(&message, outcome->unread ? "],\"ran\":false}" : "]}");
-    char *reply;
-    size_t len;
-    if (outcome->error.failed || (failed && message.failed)) {
-        host_send(exhausted, sizeof exhausted - 1, &reply, &len);
-    } else if (message.failed || outcome->result.failed) {
-        char shorter[sizeof without_result + 16];
-        int wrote = snprintf(shorter, sizeof shorter, without_result, realm.exit_code);
-        host_send(shorter, (size_t)wrote, &reply, &len);
-    } else {
-        host_send(message.bytes, message.len, &reply, &len);
-    }
-    free(reply);
-    buffer_free(&message);
 }
 
 /* Writes `<run N>` at the end of `own` and gives its beginning. Every turn does this, and snprintf would cost it microseconds. */
@@ -508,10 +333,7 @@ int turn(char *text, uint32_t len)
     if (JS_HasException(ctx))
         JS_FreeValue(ctx, JS_GetException(ctx));
     loop_reset(ctx);
-    send_outcome(&outcome);
-    buffer_free(&outcome.result);
-    buffer_free(&outcome.error);
-    buffer_free(&outcome.display);
-    buffer_free(&outcome.warning);
+    outcome_send(&outcome);
+    outcome_free(&outcome);
     return 0;
 }
