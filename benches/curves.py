@@ -20,9 +20,9 @@ from benches.results import Measured
 
 _LEFT, _WIDTH, _HEIGHT, _TOP, _BELOW, _RIGHT = 64, 780, 210, 34, 46, 96
 _LEVELS, _PLACES = 4, 5
-"""About so many lines of the grid, and numbers under it."""
+"""About this number of lines of the grid, and numbers under it."""
 _NEAR = 5.0
-"""A promise more than so many times above all points is told in words: drawn, it would press the line flat."""
+"""A promise more than this number of times above all points is told in words: drawn, it would press the line flat."""
 
 
 @dataclass(frozen=True, slots=True)

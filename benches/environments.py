@@ -1,7 +1,7 @@
 """Environments of peers: each project in a folder of its own, made from the package registries and kept.
 
 Rules: what is installed is pinned, and the folder's name is a digest of the pins and of the interpreter, so a changed pin makes a
-new one. What cannot be made is written down beside it, in the words of whoever refused, and tried again next time. A folder is
+new one. What cannot be made is recorded next to it, in the words of what refused, and tried again next time. A folder is
 ready only when its worker has answered once: some peers compile their engine on first use.
 """
 

@@ -155,7 +155,7 @@ class Bench:
         return max(0.0, self._until_s - self._clock())
 
     def turns(self, full: int, quick: int) -> Iterator[int]:
-        """For a scenario that takes its samples itself: so many turns, fewer when there is no time for one more."""
+        """For a scenario that takes its samples itself: how many turns, fewer when there is no time for one more."""
         longest_s = 0.0
         for number in range(self.count(full, quick)):
             if number and self.left_s < longest_s:
@@ -202,7 +202,7 @@ class Bench:
         self._progress("", 1.0)
 
     def cut(self, why: str) -> None:
-        """The round was ended in the middle: whoever had no turn yet is told by name, and so is that there may be more."""
+        """The round was ended in the middle: contenders that had no turn yet are named, and that there may be more is said."""
         for label in self._waiting:
             if label not in self.rows and label not in self.absent:
                 self.missing(label, NO_TURN)

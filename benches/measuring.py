@@ -1,8 +1,8 @@
 """Measuring: the plan carried out, round by round, with what is known so far kept after every one.
 
 Rules: rounds of all scenarios are taken in turns (every scenario once, then every scenario again), so that a bad minute of the
-machine spoils one round of a few scenarios, not all of one. Two checkouts take turns within every round. Whoever interrupts it
-gets what was measured until then.
+machine spoils one round of a few scenarios, not all of one. Two checkouts take turns within every round. An interrupt
+leaves what was measured until then.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The pace of contenders that take turns: how long a part of a round may go on, and who sits a turn out.
 
-Rules: the first turn is everybody's, and so are the least turns of those that are about as fast as the others: nobody goes
+Rules: each contender has a first turn, and so do those that are about as fast as the others have their least turns: none goes
 unmeasured because others were slow. A contender is slow when its last turn took more than a tenth of the part's time and several
 times as long as those of most others; it then takes one turn of twelve, as long as there is time for that.
 

@@ -2,7 +2,7 @@
 
 How: a peer answers through a small script in `peer_workers/`: one line of JSON per request, `{"op": "new_session"}`, answered
 with the milliseconds it measured itself, `{"ms": 2.1}`, after it has checked the result. `run` takes a program of the scenario,
-so that everybody runs the same text.
+so that all run the same text.
 
 Rules: versions are pinned. A peer that cannot be installed, does not answer or has no such thing (`lacks`) is reported as
 missing, with the reason, wherever peers of its language are asked. What can be asked through a pipe is never imported into a
@@ -196,7 +196,7 @@ class Peers:
         return ask
 
     def interleave_cold(self, bench: Bench, *beside: Contender, ours: Mapping[str, str] | None = None) -> None:
-        """Start each peer's worker anew and wait for its first result."""
+        """Start a new worker of each peer and wait for its first result."""
         contenders = list(beside)
         for peer in self.able(bench, "cold"):
 
@@ -219,7 +219,7 @@ class Peers:
         return self._workers[peer.name]
 
     def fresh(self, peer: Peer) -> Worker:
-        """A worker that nobody has asked anything; the one before it is ended."""
+        """A worker that was asked nothing yet; the one before it is ended."""
         if peer.name in self._workers:
             self._workers.pop(peer.name).close()
         return self.worker(peer)

@@ -1,7 +1,7 @@
 """Pictures of results for the README and the documentation: PNG files, drawn by a browser from the same SVG the page shows.
 
-Rules: what a picture shows is chosen here by hand, and the same rule chooses everybody's row: the row of ours that stands beside
-others, all that stand beside it, and the least the machine could need. Bars are sorted, whoever is first. A row that was not
+Rules: what a picture shows is chosen here by hand, and the same rule chooses each row: the row of ours that stands beside
+others, all that stand beside it, and the least the machine could need. Bars are sorted, the best first. A row that was not
 measured is left out, and a panel with nothing of ours is not drawn. Machine, commit and date stand under each picture. Light
 background, no fonts fetched. The browser is Chromium, found on the path; it runs without a profile of its own.
 """
@@ -141,7 +141,7 @@ def _panels(picture: Picture, results: Results) -> tuple[str, int]:
     heights = [0, 0]
     for panel in picture.panels:
         bars, unit = bars_of(panel, results)
-        if len(bars) < 2:  # nobody to stand beside
+        if len(bars) < 2:  # no row to stand next to
             continue
         column = 0 if heights[0] <= heights[1] else 1
         columns[column].append(f"<h3>{escape(panel.title)}</h3>{draw_bars(bars, unit, _PANEL)}")

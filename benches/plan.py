@@ -4,7 +4,7 @@ Every scenario has seconds for one round; within them it takes samples until the
 estimate that is printed first, and it fits the limit of the run: everything is over in half an hour, with the installing and
 compiling that a fresh machine needs first, and three minutes is a first look.
 
-Rules: every scenario's first round comes before anybody's second, and short ones come first, so that a slow machine leaves few
+Rules: every scenario's first round comes before any second one, and short ones come first, so that a slow machine leaves few
 unmeasured. When preparing or rounds took longer than planned, those ahead get less each, and where that would be less than half,
 second and third rounds are left out; first rounds only when the limit is over by a tenth. A round that ignores its time is ended
 at its `hard_limit_s`, with what it has recorded by then kept. Nothing is left out silently.
@@ -58,7 +58,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`most` is how many times its seconds a step may have, where somebody gave the run more time than usual. `whole_s` is the
+    """`most` is how many times its seconds a step may have, where the run was given more time than usual. `whole_s` is the
     limit with everything that comes before the first step."""
 
     steps: tuple[Step, ...]

@@ -58,7 +58,7 @@ _WAITS = ("epoll", "'select'", "acquire", "sleep", ".wait", "'poll'")
 
 @dataclass(frozen=True, slots=True)
 class Hot:
-    """A call to be profiled: it makes so many `operations`, and these other `processes` work for it."""
+    """A call to be profiled: it makes this number of `operations`, and these other `processes` work for it."""
 
     call: Callable[[], object]
     operations: int = 1

@@ -154,7 +154,7 @@ def _read_answer(child: subprocess.Popen[bytes], progress: Progress) -> dict[str
 
 @contextlib.contextmanager
 def _interrupted_after(limit_s: float) -> Iterator[None]:
-    """Raise `OutOfTime` in this thread; again after a while, in case it was raised where nobody could hear it."""
+    """Raise `OutOfTime` in this thread; again after a while, in case it was raised where nothing heard it."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise OutOfTime
@@ -195,7 +195,7 @@ def main(arguments: list[str]) -> int:
 
     def show(what: str, done: float) -> None:
         nonlocal shown_s
-        if time.monotonic() - shown_s >= _SHOWN_AGAIN_S:  # whoever reads it takes a core, and caches, from what is measured
+        if time.monotonic() - shown_s >= _SHOWN_AGAIN_S:  # its reader takes a core, and caches, from what is measured
             shown_s = time.monotonic()
             send({"what": what, "progress": done})
 

@@ -1,6 +1,6 @@
 """SPECIFICATION.md: every promised number, the scenario that holds it, what was measured last, and who is faster where.
 
-Rules: the page is generated whole, from the scenarios' promises and a results file; nobody edits numbers by hand.
+Rules: the page is generated whole, from the scenarios' promises and a results file; no number is edited by hand.
 "pending" stands where a promise is not met or was not measured, and the measured value stays beside it. A number that was taken
 while others used the machine carries a mark. Every peer and native program that is ahead of us is named, with why and what would
 change it. `rows_in` reads a page back, so that a test can hold both together.

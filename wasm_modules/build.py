@@ -221,7 +221,7 @@ def compile_unit(path: Path, unit: Unit) -> None:
 
 
 def build_all(names: tuple[str, ...] = GUESTS, force: bool = False, progress: Progress = lambda what, done: None) -> list[Path]:
-    """Two that build at once (`make serve` beside `make test`) take turns: each deletes the objects it does not need."""
+    """Two that build at once (`make serve` and `make test`) take turns: each deletes the objects it does not need."""
     WORK.mkdir(exist_ok=True)
     BUILT.mkdir(exist_ok=True)
     plans = {"javascript": plan_javascript, "shell": plan_shell}

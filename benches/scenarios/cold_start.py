@@ -52,7 +52,7 @@ def measure(bench: Bench) -> None:
 
 
 def _beside(bench: Bench, env: dict[str, str]) -> None:
-    """The same way for everybody: a process is started and asked through a pipe; its end is not waited for."""
+    """The same way for all: a process is started and asked through a pipe; its end is not waited for."""
     ours = {language: f"import hatchway, run {TITLES[language]} (beside peers)" for language in LANGUAGES}
     bare = "input()\nassert eval('1+1') == 2\nprint('{}', flush=True)"
     native = Contender("python3, 1+1", _answering([native_python(), "-c", bare]), "native", reads=True, beside=ours["python"])

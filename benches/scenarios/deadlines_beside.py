@@ -1,4 +1,4 @@
-"""Deadlines beside peers: the same plain loop for everybody, and the worst program known for each.
+"""Deadlines beside peers: the same plain loop for all, and the worst program known for each.
 
 A sample is how late a program with 500 ms came back. The list was found by looking for what each project does not interrupt;
 ours are the same programs in the same language. Where a peer would take minutes, the program is made smaller: its lateness is
@@ -33,7 +33,7 @@ _EVERYBODY = ""
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`worst_for` names the peers it was found for; the plain loops are for everybody."""
+    """`worst_for` names the peers it was found for; the plain loops are for all."""
 
     language: str
     name: str

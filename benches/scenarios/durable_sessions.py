@@ -42,7 +42,7 @@ _PROGRAMS = {
 
 @contextlib.asynccontextmanager
 async def opened(folder: Path) -> AsyncIterator[tuple[Service, Principal]]:
-    """A service on a store in `folder`, and somebody who may run programs there."""
+    """A service on a store in `folder`, and a caller who may run programs there."""
     from gateway.configuration import Configuration
     from gateway.records import Principal, Quotas, Tenant
     from gateway.service import Service

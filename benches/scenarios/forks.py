@@ -112,7 +112,7 @@ def _forked(box: Sandbox, state: SessionState, first: bool) -> Sandbox:
 
 
 def measure_density(bench: Bench) -> None:
-    """How long one more fork takes while so many are alive, and what they all have of their own."""
+    """How long one more fork takes while a number of them are alive, and what they all have of their own."""
     box = open_box()
     run(box, "x = [1] * 1000")
     state = box._session.freeze().solidify()

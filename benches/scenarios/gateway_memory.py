@@ -1,7 +1,7 @@
-"""Many sessions: what the gateway and its workers hold in memory, and how soon a session that was put away goes on.
+"""Many sessions: what the gateway and its workers hold in memory, and how soon an evicted session continues.
 
 Ten thousand sessions are in the store: nine in ten as a gateway before left them there (written through the store itself), the
-rest made over HTTP. So many run a program that the live ones are as many as there may be, and others have been frozen into the
+rest made over HTTP. Enough of them run a program that the live ones are as many as there may be; others have been frozen into the
 store and evicted. Memory is the proportional share (PSS) of the gateway and all its processes. A thaw is timed over HTTP, from
 the request to the result, in a session whose heap is in the store and nowhere else: the gateway was stopped and started before.
 A quick run makes a tenth of everything, in rows of its own.
@@ -57,7 +57,7 @@ def measure(bench: Bench) -> None:
             _in_parallel(bench, "running", gateway, used[_THAWS:], _remember)
             _check_count(gateway, stored)
             bench.record(label, [held_mb(gateway.pid)], "MB")
-            os.kill(gateway.pid, signal.SIGKILL)  # nobody needs these sessions frozen
+            os.kill(gateway.pid, signal.SIGKILL)  # these sessions need not be frozen
 
 
 def _fill(bench: Bench, gateway: Served, count: int) -> list[str]:
@@ -153,7 +153,7 @@ def _thaw(gateway: Served, sessions: Sequence[str]) -> list[float]:
 SCENARIOS = [
     Scenario(
         "gateway_memory",
-        "many sessions in a gateway: memory, and thawing those that were put away",
+        "many sessions in a gateway: memory, and thawing those that were evicted",
         measure,
         (
             Promise("10,000 sessions stored, 500 live, the whole gateway", 2000, "MB", of=_PROMISED, issue=8),

@@ -2,7 +2,7 @@
 
 First as many connections as a tenant may compute at the same time, which is where its goodput peaks; then ten times as many runs
 as the tenant may have under way and waiting, each client asking again at once when it was refused. Goodput is answered runs a
-second. A refusal's time is taken by clients that come anew in the midst of that, from the connection's first byte to the answer.
+second. A refusal's time is taken by clients that connect in the midst of that, from the connection's first byte to the answer.
 Clients and gateway share the machine's cores.
 """
 
@@ -54,7 +54,7 @@ def measure(bench: Bench) -> None:
     if refusals_ms:
         bench.record("a refusal under overload", refusals_ms)
     else:
-        bench.missing("a refusal under overload", "nobody was refused")
+        bench.missing("a refusal under overload", "no request was refused")
 
 
 def _prepare(gateway: Served) -> list[str]:

@@ -2,7 +2,7 @@
 
 A firing is everything done for one event with one hook: match, payload, fork of the session's files, a new shell, the program,
 reading its answer, merging, timed on the event loop that waits for it. The hook reads its payload and answers with a decision. It
-goes the service's own way: its event loop, a worker's threads, and a started sandbox that waits there and that nobody has used;
+goes the service's own way: its event loop, a worker's threads, and a started sandbox that waits there unused;
 `worker process` has that worker behind a socket, in a jail. `one after the other` leaves no time in which a sandbox could be
 started ahead, so each is made on the spot. The rate is that of two processes, which is how the service uses two cores. The native
 row is bash itself doing the same work, with no sandbox around it.
@@ -94,7 +94,7 @@ class _Firing:
         return self.loop.run_until_complete(work())
 
     def many(self, count: int, at_once: int = 1) -> None:
-        """So many firings, a few at once."""
+        """A number of firings, a few at once."""
 
         async def work(share: int) -> None:
             for _ in range(share):

@@ -41,7 +41,7 @@ for (const row of rows) row.total = row.price * 2;
 
 
 def _answer(number: type[int] | type[float], **how: Any) -> int:
-    """How long the text is that everybody must come to."""
+    """How long the text is that all must come to."""
     kept = range(0, _ROWS, 2)
     rows: list[dict[str, Any]] = [{"id": i, "name": f"row {i}", "tags": ["a", "b", "c"]} for i in kept]
     for row in rows:

@@ -2,7 +2,7 @@
 
 The service runs on an embedded store (SQLite, synchronous=FULL) with workers in this process. `policy and audit` is the mean
 difference of a few pairs of runs made right after one another, whose order changes every time: one as it is, one with the
-decision given beforehand and nothing written down about it. The audit records of a run go into the same transaction as the run,
+decision given beforehand and nothing recorded about it. The audit records of a run go into the same transaction as the run,
 so their insert is in it.
 """
 

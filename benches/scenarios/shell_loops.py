@@ -1,6 +1,6 @@
 """The shell beside real bash: loops of 100,000 steps, and jq over 1 MB of JSON beside native jq.
 
-bash and jq are started anew for each sample, as there is no other way to use them; their start-up (about 2 ms) is part of the
+bash and jq are started again for each sample, as there is no other way to use them; their start-up (about 2 ms) is part of the
 sample and small beside the work. Beside peers the loops have 20,000 steps: bashkit ends a session after 100,000 commands.
 """
 

@@ -107,7 +107,7 @@ def walk_through(url: str, token: str, port: int) -> None:
 
 
 def wait_for_tools(client: Client) -> None:
-    """Nobody waits for an MCP server when a gateway starts; a policy that names its tools is deployed when they are known."""
+    """A gateway does not wait for MCP servers when it starts; a policy that names its tools is deployed when they are known."""
     for _ in range(600):
         if "orders_refund" in {one["name"] for one in client.ask(Ask("GET", "/v1/capabilities", kind=list))}:
             return
@@ -116,7 +116,7 @@ def wait_for_tools(client: Client) -> None:
 
 
 def mint(admin: Client, role: str, user: str) -> str:
-    """A token for somebody of the shop."""
+    """A token for one of the shop's people."""
     body = {"name": user, "role": role, "user": user, "groups": ["finance"] if role == "approver" else []}
     headers = {"hatchway-tenant": "shop"}
     return str(admin.ask(Ask("POST", "/v1/tokens", json=body, headers=headers, kind=dict))["secret"])

@@ -48,7 +48,7 @@ class UnknownTool(ToolError, AttributeError):
         near = difflib.get_close_matches(name, names, 1) if len(name) <= NAME_MAX else ()  # it takes its time
         advice = f"; did you mean {near[0]!r}?" if near else ""
         super().__init__("UNKNOWN_TOOL", f"there is no capability {name[:NAME_MAX]!r}{advice}")
-        self.name = ""  # or tracebacks would give their own advice beside ours
+        self.name = ""  # or tracebacks would give their own advice next to ours
 
 
 class Tool:

@@ -1,4 +1,4 @@
-"""Immortal objects: what an image holds is never freed, so nobody has to count references to it.
+"""Immortal objects: what an image holds is never freed, so references to it need no count.
 
 To count is to write: every session would have its own copy of each page with an object that its programs as much as mention. Only
 the host can set a count, so it is told addresses while the image is made (`words`). Programs cannot ask for this.

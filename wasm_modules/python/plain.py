@@ -93,7 +93,7 @@ def plain_number(value):
     if is_number(type(value)):
         return value.item()
     if type(value) is types.CoroutineType:
-        value.close()  # or Python would say once more that nobody awaited it
+        value.close()  # or Python would say once more that it was not awaited
     raise refusal_of(type(value))
 
 

@@ -114,7 +114,7 @@ def make_resource():
 
 
 def lock(file, operation, *args):
-    """No other program runs beside this one: a lock is free."""
+    """No other program runs next to this one: a lock is free."""
     descriptor = file if isinstance(file, int) else file.fileno()
     os.fstat(descriptor)
 

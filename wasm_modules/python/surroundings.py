@@ -1,7 +1,7 @@
 """What surrounds a program: its module, its streams, how deep it may recurse, and imports.
 
 Programs can do anything to their interpreter, so the module is kept by reference, and writing to a stream may fail. A stream that
-a turn leaves closed, or holding text that cannot be written, is made anew for the next one.
+a turn leaves closed, or holding text that cannot be written, is made again for the next one.
 """
 
 import _frozen_importlib
@@ -65,7 +65,7 @@ def is_lost(name):
 
 
 def mend_streams():
-    """Makes the streams that were lost anew."""
+    """Makes the streams that were lost again."""
     global lost_streams
     still_lost = []
     for name in lost_streams:

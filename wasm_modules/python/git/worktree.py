@@ -1,4 +1,4 @@
-"""The files beside the repository: what is there, what differs from the index, and putting other files in their place.
+"""The files next to the repository: what is there, what differs from the index, and putting other files in their place.
 
 Rules: THREAT[TM-GIT-PATH]: a repository may name any path. Nothing is written through a link, to `.git` or out of the work tree.
 """
