@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gateway.errors import Conflict, Forbidden, GatewayError
+from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, NotFound, missing
 from gateway.ids import uuid7
 from gateway.records import Approval, Principal, Record, Session, Verdict
 from gateway.stores.changes import AppendAudit, Change, PutApproval, UseApproval
@@ -223,9 +223,20 @@ class Approvals:
         """The runs that have pending approvals."""
         return {one.run_id async for one in self._walk_pending(tenant)}
 
-    async def list_waiting(self, tenant: str, session_id: str) -> list[Approval]:
-        """The pending approvals of a session."""
-        return [one async for one in self._walk_pending(tenant) if one.session_id == session_id]
+    async def find_asked(self, tenant: str, session_id: str, approval_id: str | None) -> Approval:
+        """The session's approval with this id, or the only one that waits."""
+        if approval_id is not None:
+            found = await self._store.approval(tenant, approval_id)
+            if found is None or found.session_id != session_id:
+                raise missing("approval", approval_id)
+            return found
+        waiting = [one async for one in self._walk_pending(tenant) if one.session_id == session_id]
+        if not waiting:
+            raise NotFound("APPROVAL_NOT_FOUND", "no approval of this session waits")
+        if len(waiting) > 1:
+            hint = "say which with approval_id: " + ", ".join(approval.id for approval in waiting)
+            raise BadRequest("INVALID_ARGUMENT", f"{len(waiting)} approvals of this session wait", hint)
+        return waiting[0]
 
     def _walk_pending(self, tenant: str) -> AsyncIterator[Approval]:
         return walk(self._store.approvals, tenant, pending=True, limit=200)

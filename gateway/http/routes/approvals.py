@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
-from gateway.errors import BadRequest, NotFound, missing
 from gateway.http.api.operation import Call, Operation
 from gateway.http.api.pagination import Page, PageQuery, paginate
 from gateway.records import Approval, Record
@@ -54,7 +53,7 @@ class ToolApproval(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
 def operations(service: Service) -> list[Operation]:
     async def decide_tool_approval(call: Call) -> Approval:
         asked: ToolApproval = call.body
-        found = await _find_asked(service, call.principal.tenant, call.path["session_id"], asked.approval_id)
+        found = await service.approvals.find_asked(call.principal.tenant, call.path["session_id"], asked.approval_id)
         said = asked.read_decision()
         return found if said is None else await service.resumption.decide(call.principal, found.id, said)
 
@@ -74,19 +73,3 @@ def operations(service: Service) -> list[Operation]:
         decide("POST", "/v1/sessions/{session_id}/tool-approvals", "Decide one of a session's approvals", decide_tool_approval,
                body=ToolApproval),
     ]  # fmt: skip
-
-
-async def _find_asked(service: Service, tenant: str, session_id: str, approval_id: str | None) -> Approval:
-    """The session's approval with this id, or the only one that waits."""
-    if approval_id is not None:
-        found = await service.store.approval(tenant, approval_id)
-        if found is None or found.session_id != session_id:
-            raise missing("approval", approval_id)
-        return found
-    waiting = await service.approvals.list_waiting(tenant, session_id)
-    if not waiting:
-        raise NotFound("APPROVAL_NOT_FOUND", "no approval of this session waits")
-    if len(waiting) > 1:
-        hint = "say which with approval_id: " + ", ".join(approval.id for approval in waiting)
-        raise BadRequest("INVALID_ARGUMENT", f"{len(waiting)} approvals of this session wait", hint)
-    return waiting[0]

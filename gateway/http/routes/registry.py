@@ -162,8 +162,8 @@ def _list_ours(service: Service) -> list[Operation]:
     async def list_launch_options(call: Call) -> wire.LaunchOptions:
         listed = await service.runners.list(call.principal.tenant)
         places = sorted({BUILT_IN.id, *(destination.id for destination in listed.destinations)})
-        kept = await service.store.kept_snapshots(call.principal.tenant, limit=wire.MAX_LIMIT)
-        names = sorted({one.label for one in kept.items if one.kind == "template"})
+        templates = await service.snapshots.page(call.principal, None, "template", None, wire.MAX_LIMIT)
+        names = sorted({one.label for one in templates})
         return await service.registry.list_launch_options(call.principal, places, names)
 
     row, ask = partial(Operation, tag=_TAG), partial(_ask, service)
