@@ -31,7 +31,7 @@ from typing import Any, Protocol
 import msgspec
 
 from gateway.capabilities.policy_gates import gate_connections
-from gateway.clock import SteadyClock
+from gateway.clock import SteadyClock, now_ms
 from gateway.errors import Forbidden, GatewayError, Unavailable
 from gateway.hooks.events import HookEvent
 from gateway.hooks.hook_store import HookStore
@@ -192,7 +192,7 @@ class Governor:
             principal=principal,
             asked=asked,
             command=command,
-            started_ms=self._service.clock.now_ms(),
+            started_ms=now_ms(),  # by the clock that its session ends it by, in the next gateway too
             policy=turn.gate.policy.digest,
         )
         await self._service.runners.lasting.put(lasting)
