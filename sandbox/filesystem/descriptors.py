@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sandbox.filesystem.errnos import EBADF, EMFILE, ENOTSUP, VfsError
+from sandbox.filesystem.file_locks import FileLocks
 from sandbox.filesystem.namespace import ROOT, Namespace
 
 DESCRIPTORS_MAX: Final = 256
@@ -77,11 +78,12 @@ class DescriptorTable:
     """Descriptors by number. With `keeps_preopens`, preopened directories cannot be closed: an interpreter's library could never
     open a file again after a program's `closerange`."""
 
-    __slots__ = ("_lowest", "entries", "keeps_preopens", "umask")
+    __slots__ = ("_lowest", "entries", "keeps_preopens", "locks", "umask")
 
     def __init__(self) -> None:
         self.entries: dict[int, Descriptor] = {}
         self.keeps_preopens = False
+        self.locks = FileLocks()
         self.umask = USUAL_UMASK
         self._lowest = 0
 
@@ -118,6 +120,7 @@ class DescriptorTable:
         del self.entries[fd]
         self._lowest = min(self._lowest, fd)
         if descriptor.ino:
+            self.locks.held.pop(descriptor.ino, None)  # whichever descriptor took them, as POSIX has it
             vfs.release(descriptor.ino)
 
     def _may_leave(self, descriptor: Descriptor) -> None:
@@ -169,6 +172,7 @@ class DescriptorTable:
         other = DescriptorTable()
         other.entries = {fd: descriptor.clone() for fd, descriptor in self.entries.items()}
         other._lowest, other.keeps_preopens, other.umask = self._lowest, self.keeps_preopens, self.umask
+        other.locks = self.locks.clone()
         return other
 
     def is_stream(self, fd: int) -> bool:

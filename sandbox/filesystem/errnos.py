@@ -13,6 +13,7 @@ from sandbox.errors import SandboxError
 
 SUCCESS: Final = 0
 EACCES: Final = 2
+EAGAIN: Final = 6
 EBADF: Final = 8
 EBUSY: Final = 10
 EEXIST: Final = 20
@@ -26,6 +27,7 @@ ELOOP: Final = 32
 EMFILE: Final = 33
 ENAMETOOLONG: Final = 37
 ENOENT: Final = 44
+ENOLCK: Final = 46
 ENOSPC: Final = 51
 ENOTDIR: Final = 54
 ENOTEMPTY: Final = 55
@@ -43,6 +45,7 @@ NAMES: Final[dict[int, str]] = {
 
 _TEXTS: Final[dict[int, str]] = {
     EACCES: "permission denied",
+    EAGAIN: "locked by a program that waits for this one",
     EBADF: "bad file descriptor",
     EBUSY: "in use",
     EEXIST: "already exists",
@@ -54,6 +57,7 @@ _TEXTS: Final[dict[int, str]] = {
     EMFILE: "too many open files",
     ENAMETOOLONG: "name or path too long or too deep",
     ENOENT: "no such file or directory",
+    ENOLCK: "too many locks",
     ENOSPC: "filesystem quota exceeded",
     ENOTDIR: "not a directory",
     ENOTEMPTY: "directory not empty",

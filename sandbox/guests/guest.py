@@ -31,6 +31,7 @@ from sandbox.engine.wasmtime import Call, Instance, Trap
 from sandbox.errors import Stop
 from sandbox.filesystem.descriptors import FILE, DescriptorTable, Right
 from sandbox.filesystem.errnos import ENOSPC
+from sandbox.filesystem.file_locks import FileLocks
 from sandbox.filesystem.inode_table import Checkpoint
 from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.host_inputs import Repeated, World
@@ -247,6 +248,10 @@ class Guest:
         is_open = {one.ino for one in self._table.entries.values() if one.kind == FILE and one.rights & Right.WRITE}
         changed = {ino for ino in is_open if before and nodes.get(ino) is not before.get(ino)}
         return tuple(name for name, found in self.vfs.walk() if found.ino in changed) if changed else ()
+
+    @property
+    def locks(self) -> FileLocks:
+        return self._table.locks
 
     def turn(self, request: bytes, run: Run, handler: Handler, world: World) -> None:
         """Run one turn. Raises `Stop` for a limit or a cancel, `GuestExit`, or `Trap`; then the turn has not happened, but for

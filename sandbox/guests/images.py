@@ -36,7 +36,7 @@ from sandbox.filesystem import standard_tree
 from sandbox.filesystem.descriptors import DescriptorTable
 from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
 from sandbox.filesystem.vfs import HostFile, Vfs
-from sandbox.guests import cpython
+from sandbox.guests import cpython, sqlite
 from sandbox.wasi.wasi import SIGNATURES, Wasi
 from wasm_modules.pinned import ARTIFACTS, BUILT, GIT_DIGEST, GIT_LIBRARY, PYTHON_CODE, PYTHON_LIBRARY, PinError, check
 
@@ -293,7 +293,8 @@ class Images:
         """The cache's names for an image's code and memory."""
         code = hashlib.sha256(f"{_FORMAT} {source.digest} {self.engine(metered).settings}".encode()).hexdigest()[:20]
         libraries = tuple(digest for _, digest in source.libraries)
-        parts = (code, libraries, source.turns, source.preopens, ENVIRON, IMPORTS, standard_tree.PROGRAMS, cpython.STACK_BYTES)
+        written = (standard_tree.PROGRAMS, cpython.STACK_BYTES, sqlite.LOCKS)
+        parts = (code, libraries, source.turns, source.preopens, ENVIRON, IMPORTS, *written)
         made_of = hashlib.sha256(repr(parts).encode()).hexdigest()[:20]
         return f"{source.name}-{code}.cwasm", f"{source.name}-{made_of}.mem"
 
@@ -361,6 +362,8 @@ def _start(source: Source, prepared: Prepared, files: Checkpoint) -> GuestMemory
     instance.watch()
     if source.libraries and not cpython.widen_stack(memory):
         raise SetupError("the python guest has its stack elsewhere than this version expects")
+    if source.libraries and not sqlite.use_locks(memory):
+        raise SetupError("the python guest has SQLite's tables elsewhere than this version expects")
     if instance.has("_initialize"):
         instance.call("_initialize")
     for number, turn in enumerate(source.turns):

@@ -22,6 +22,7 @@ from sandbox.engine.limits import Run
 from sandbox.engine.wasmtime import Trap
 from sandbox.errors import RequestError, Stop
 from sandbox.filesystem.errnos import VfsError
+from sandbox.filesystem.file_locks import FileLocks
 from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.guest import Guest
 from sandbox.guests.host_inputs import World
@@ -63,6 +64,8 @@ class NestedPrograms:
     tape: Tape | None
     ahead_ns: int
     is_metered: bool
+    locks: tuple[FileLocks, ...]
+    """Of the guests that wait meanwhile, and of the session's others."""
     depth: int = 0
 
     def start(self, body: bytes) -> bytes:
@@ -108,6 +111,7 @@ class NestedPrograms:
             run.calls_started = self.run.calls_started
             image = self.images.get(GUEST_OF[program.language], metered=self.is_metered)
             guest = Guest(image, self.vfs)
+            guest.locks.others = self.locks
             try:
                 exit_code, read = self._take_turns(guest, program, command, stdin, run, calls)
             finally:
@@ -127,7 +131,7 @@ class NestedPrograms:
         code, place = program.code, LANGUAGES[program.language].place
         if program.language is Language.TYPESCRIPT:
             code, _ = erase_types(code, program.filename or "<stdin>", run)
-        inner = replace(self, run=run, calls=calls, depth=self.depth + 1)
+        inner = replace(self, run=run, calls=calls, locks=(*self.locks, guest.locks), depth=self.depth + 1)
         world = self._world(run, b"")
         seed = world.random(32).hex()
         first = {"code": place(command.cwd, command.env, program.words, program.filename is not None), "seed": seed}

@@ -257,6 +257,7 @@ class Session:
             tape=tape,
             ahead_ns=self._ahead_ns,
             is_metered=self.metered,
+            locks=tuple(guest.locks for guest in self._guests.values()),
         )
 
     def limits_of(self, request: RunRequest) -> SessionLimits:

@@ -36,6 +36,10 @@ FILESTAT: Final = struct.Struct("<QQB7xQQQQQ")
 FDSTAT: Final = struct.Struct("<BxHxxxxQQ")
 DIRENT: Final = struct.Struct("<QQIB3x")
 SUBSCRIPTION: Final = struct.Struct("<QB7xI4xQQH6x")
+FLOCK: Final = struct.Struct("<h6xqq")
+LOCK_COMMANDS: Final = (7, 8, 9)
+"""F_GETLK, F_SETLK and F_SETLKW of the C library."""
+LOCK_COMMANDS_END: Final = 16
 EVENT: Final = struct.Struct("<QHB5xQH6x")
 
 SIGNATURES: Final[dict[str, tuple[str, str]]] = {

@@ -4,7 +4,8 @@ Rules: arguments are Python ints that may be negative (wasm integers have no sig
 masked. Nothing a guest chooses decides how much the host allocates or how long it is busy: iovecs are counted, and a call moves
 a bounded piece (short reads and writes are legal, and programs go on). File data is checked against the quotas before it is
 copied. Reading or writing without the right answers EBADF, as POSIX does; any other missing right ENOTCAPABLE. A listing is
-taken when a directory is read from its beginning, so that positions stay valid while it changes.
+taken when a directory is read from its beginning, so that positions stay valid while it changes. A read into the first bytes of
+the memory, where no program has anything, is how the Python guest's SQLite asks for a lock (wasm_modules/ABI.md).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from sandbox.filesystem.descriptors import (
     Right,
 )
 from sandbox.filesystem.errnos import (
+    EAGAIN,
     EBADF,
     EINVAL,
     EISDIR,
@@ -30,6 +32,7 @@ from sandbox.filesystem.errnos import (
     SUCCESS,
     VfsError,
 )
+from sandbox.filesystem.file_locks import EXCLUSIVE, FREE, SHARED, FileLock
 from sandbox.filesystem.inodes import DIRECTORY, Device, Directory, File, MountedFile, Node
 from sandbox.filesystem.vfs import Vfs
 from sandbox.wasi.abi import (
@@ -39,8 +42,11 @@ from sandbox.wasi.abi import (
     FILESTAT,
     FLAG_APPEND,
     FLAGS_ALL,
+    FLOCK,
     IOVEC,
     IOVECS_MAX,
+    LOCK_COMMANDS,
+    LOCK_COMMANDS_END,
     OFFSET_MAX,
     SET_ATIME,
     SET_ATIME_NOW,
@@ -343,11 +349,32 @@ class FileCalls:
             return self._scatter(vectors, self._read_endless(descriptor, sum(length for _, length in vectors)))
         if iovs_len == 1:
             pair = memory.u64(iovs)
+            if pair & U32 < LOCK_COMMANDS_END:
+                return self._lock(descriptor.ino, pair & U32, pair >> 32)
             piece = self._read_file(descriptor.ino, offset, min(pair >> 32, TRANSFER_BYTES_MAX))
             memory.write(pair & U32, piece)
             return len(piece)
         vectors = self._vectors(iovs, iovs_len, TRANSFER_BYTES_MAX)
         return self._scatter(vectors, self._read_file(descriptor.ino, offset, sum(length for _, length in vectors)))
+
+    def _lock(self, ino: int, command: int, arguments: int) -> int:
+        """`fcntl` with a command for locks and where its arguments are; of others there is nothing to do."""
+        memory, locks = self.memory, self.table.locks
+        if command not in LOCK_COMMANDS:
+            return 0
+        place = memory.u32(arguments)
+        kind, start, length = FLOCK.unpack(memory.read(place, FLOCK.size))
+        if kind not in (SHARED, EXCLUSIVE, FREE) or start < 0 or length < 0:
+            raise VfsError(EINVAL)
+        wanted = FileLock(kind, start, start + (length or OFFSET_MAX))
+        found = None if kind == FREE else locks.find_excluding(ino, wanted)
+        if command == LOCK_COMMANDS[0]:
+            memory.write(place, FLOCK.pack(FREE if found is None else found.kind, start, length))
+        elif found is not None:
+            raise VfsError(EAGAIN)
+        else:
+            locks.put(ino, wanted)
+        return 0
 
     def _read_file(self, ino: int, offset: int, length: int) -> bytes | bytearray | memoryview:
         node = self.vfs.nodes.get(ino)

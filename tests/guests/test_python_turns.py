@@ -362,7 +362,8 @@ first, second = sqlite3.connect("x.db"), sqlite3.connect("x.db", timeout=0)
 first.executescript("create table t (a); insert into t values (1), (2)")
 reading = first.execute("select a from t")
 reading.fetchone()
-second.execute("select a from t")
+second.execute("insert into t values (3)")
+second.commit()
 """
     refused = box.run(code).error
     assert refused is not None and "database is locked" in refused.message and "fetchall" in (refused.hint or "")

@@ -34,8 +34,8 @@ INSTALLERS = ("pip ", "pip3 ", "python -m pip ", "python3 -m pip ", "conda ", "m
 NOT_BUNDLED = "this data does not come with the sandbox: give it to the session as a file, and read it from there"
 LOCKED = "database is locked"
 ONE_CONNECTION = (
-    "a database serves one connection at a time here: fetch all rows of the other one's statement (fetchall) and commit "
-    "before this one goes on, or use one connection for both"
+    "one connection writes at a time, and none commits while another has read some rows of a statement but not all: fetch all "
+    "(fetchall) and commit there before this one goes on, or use one connection for both; there is no journal_mode=WAL"
 )
 LIBRARY = "/usr/local/lib/python315.zip/"
 DATA = "sklearn.datasets."

@@ -113,6 +113,29 @@ def test_rights_can_be_given_up_but_not_regained(guest: Client) -> None:
     assert refused(guest, "fd_fdstat_set_rights", fd, rights, 0) == "ENOTCAPABLE"
 
 
+def ask_for_lock(guest: Client, fd: int, command: int, kind: int, start: int = 1 << 30) -> None:
+    guest.memory.write(BUFFER, struct.pack("<I4xh6xqq", BUFFER + 8, kind, start, 1))
+    guest.memory.write(OUT, struct.pack("<II", command, BUFFER))
+    guest.call("fd_read", fd, OUT, 1, OUT + 8)
+
+
+def test_a_read_into_the_number_of_a_command_is_a_lock(guest: Client) -> None:
+    waiting = Client(guest.vfs)
+    guest.wasi.table.locks.others = (waiting.wasi.table.locks,)
+    theirs, fd = waiting.open("workspace/f"), guest.open("workspace/f")
+    ask_for_lock(waiting, theirs, 8, 1)
+    with pytest.raises(Refused, match="EAGAIN"):
+        ask_for_lock(guest, fd, 8, 0)
+    ask_for_lock(guest, fd, 7, 0)
+    assert struct.unpack("<h", guest.memory.read(BUFFER + 8, 2)) == (1,), "what stands in the way is told"
+    waiting.close(theirs)
+    ask_for_lock(guest, fd, 8, 0)
+    for command, kind, start in ((8, 9, 0), (8, 0, -1)):
+        with pytest.raises(Refused, match="EINVAL"):
+            ask_for_lock(guest, fd, command, kind, start)
+    ask_for_lock(guest, fd, 1, 9)  # of other commands there is nothing to do
+
+
 def test_sync_and_advice_are_accepted(guest: Client) -> None:
     fd = guest.open("workspace/f")
     for name, *args in (("fd_sync", fd), ("fd_datasync", fd), ("fd_advise", fd, 0, 0, 5)):
