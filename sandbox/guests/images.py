@@ -59,7 +59,7 @@ _PIECE_PAGES: Final = 2
 """Of WebAssembly: 128 KiB. The kernel keeps a file in pieces as it was written: of smaller ones each page is mapped on its own,
 of larger ones too many are mapped at once."""
 _PRELUDE_MODULES = (
-    "words", "surroundings", "plain", "nearest", "absent", "stand_ins", "threads", "errors", "permissions", "capabilities",
+    "words", "errors", "surroundings", "plain", "nearest", "absent", "stand_ins", "threads", "permissions", "capabilities",
     "loop", "processes", "displays", "failures", "magics", "timing", "notebook", "turn", "immortals", "install",
 )  # fmt: skip
 _GIT_MODULES = (

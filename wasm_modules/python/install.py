@@ -150,11 +150,11 @@ def install():
     hide_frame, loader = surroundings.hide_frame, _frozen_importlib_external.SourceLoader
     _frozen_importlib._find_and_load = hide_frame(surroundings.find_and_load_deeply, _frozen_importlib._find_and_load)
     loader.source_to_code = hide_frame(compile_module, loader.source_to_code)
+    errors.install()
     absent.install()
     stand_ins.install()
     threads.install()
     permissions.install()
-    errors.install()
     loop.install()
     processes.install()
     canvas = types.ModuleType("_hatchway_backend")

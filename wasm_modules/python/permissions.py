@@ -6,6 +6,7 @@ import functools
 import os
 
 import _host
+from _hatchway.errors import own_text
 
 USER_ID = 1000  # of `user` in /etc/passwd
 HOST_OWNED = 0o10000
@@ -136,10 +137,10 @@ def permitting_entries(scandir):
 
 
 def ask(message, path):
-    """Sends a message that is answered with nothing, or with the number of an error."""
+    """Sends a message that is answered with nothing, or with the number of one of WASI's errors."""
     reply = _host.call(message)
     if reply:
-        raise OSError(int(reply), os.strerror(int(reply)), path)
+        raise OSError(int(reply), own_text(int(reply)), path)
 
 
 def chmod(path, mode, *, dir_fd=None, follow_symlinks=True):

@@ -24,7 +24,7 @@ def start(words, stdin, folder, environ):
         raise ValueError("embedded null byte")
     reply = _host.call(b"X" + NUL.join([*encoded, stdin]))
     if not reply:  # while the image is made
-        raise FileNotFoundError(44, "No such file or directory", words[0])
+        raise FileNotFoundError(2, "No such file or directory", words[0])
     head, _, output = reply.partition(b"\n")
     status, _, length = map(int, head.split())
     return status, output[:length], output[length:]
@@ -79,7 +79,7 @@ class Popen(subprocess.Popen):
         if not self._words or not self._words[0]:
             raise FileNotFoundError(2, "No such file or directory", "")
         if cwd is not None and not os.path.isdir(cwd):
-            raise FileNotFoundError(44, "No such file or directory", os.fspath(cwd))
+            raise FileNotFoundError(2, "No such file or directory", os.fspath(cwd))
         self._folder, self._environ = cwd, dict(os.environ if env is None else env)
         self._places = {"stdout": stdout, "stderr": stderr}
         self._printed, self._given = {}, b""
@@ -107,7 +107,7 @@ class Popen(subprocess.Popen):
         sys.stdout.flush()
         status, out, err = start(self._words, self._given, self._folder, self._environ)
         if status == 127 and is_checked and err.endswith(b"command not found\n"):
-            raise FileNotFoundError(44, "No such file or directory", self._words[0])
+            raise FileNotFoundError(2, "No such file or directory", self._words[0])
         if self._places["stderr"] == STDOUT:
             out, err = out + err, b""
         self.returncode = status

@@ -49,7 +49,7 @@ def test_a_source_that_cannot_be_read_is_an_error_the_program_sees(box: hatchway
         result = box.run("try: input()\nexcept OSError as error: said = error.strerror\nsaid", stdin=Source(folder))
     finally:
         os.close(folder)
-    assert result.result == "I/O error"
+    assert result.result == "Input/output error"
 
 
 def test_what_one_run_left_is_not_given_to_one_without_input(box: hatchway.Sandbox, pipe: tuple[int, int]) -> None:
