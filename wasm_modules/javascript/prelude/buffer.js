@@ -338,6 +338,12 @@
   Object.defineProperty(OldBuffer, "name", { value: "Buffer" });
   Object.defineProperty(OldBuffer, Symbol.species, { get: () => Buffer });
   Object.assign(OldBuffer, { poolSize: 8192, allocUnsafeSlow: Buffer.allocUnsafe, of: (...bytes) => Buffer.from(bytes) });
+  // As in Node, where they were assigned: old packages copy them with `for in`.
+  for (const [owner, hidden] of [
+    [OldBuffer, ["length", "name", "prototype"]],
+    [Buffer.prototype, ["constructor"]],
+  ])
+    for (const name of Object.getOwnPropertyNames(owner)) if (!hidden.includes(name)) Object.defineProperty(owner, name, { enumerable: true });
   Object.defineProperty(Buffer.prototype, "constructor", { value: OldBuffer, writable: true, configurable: true });
   Object.defineProperty(Buffer, Symbol.hasInstance, { value: (object) => Buffer.prototype.isPrototypeOf(object) });
   for (const name of ["parent", "offset"])

@@ -59,39 +59,31 @@
     return checked(spawnSync(file, args, options), [file, ...args].join(" "), options);
   };
 
-  class Input extends EventEmitter {
-    constructor(end) {
-      super();
-      Object.assign(this, { writable: true, pieces: [], finish: end });
-    }
-    write(data, encoding) {
-      this.pieces.push(bytesOf(data, typeof encoding === "string" ? encoding : undefined));
-      return true;
-    }
-    end(data, encoding) {
-      if (data !== undefined && typeof data !== "function") this.write(data, encoding);
-      this.writable = false;
-      this.finish();
+  const { Readable, Writable } = hooks.stream.stream;
+
+  class Input extends Writable {
+    pieces = [];
+    constructor(finish) {
+      super({
+        write: (data, encoding, done) => {
+          this.pieces.push(bytesOf(data, encoding));
+          done();
+        },
+        final: (done) => {
+          finish();
+          done();
+        },
+      });
     }
   }
 
-  class Output extends EventEmitter {
-    setEncoding(encoding) {
-      this.encoding = encoding;
-      return this;
-    }
-    pipe(target) {
-      return this.on("data", (data) => target.write(data)), target;
-    }
+  class Output extends Readable {
+    _read() {}
     tell(data) {
-      this.data = data;
-      if (data.length) this.emit("data", this.encoding ? data.toString(this.encoding) : data);
-      this.emit("end");
-      this.emit("close");
-    }
-    async *[Symbol.asyncIterator]() {
-      const data = await new Promise((resolve) => this.once("end", () => resolve(this.data)));
-      if (data.length) yield this.encoding ? data.toString(this.encoding) : data;
+      this.all = data;
+      if (data.length) this.push(data);
+      this.push(null);
+      if (this.readableFlowing === null && !this.listenerCount("readable")) this.resume();
     }
   }
 
@@ -108,6 +100,7 @@
       this.stdin = new Input(begin);
       this.stdout = inherits(options, 1) ? null : new Output();
       this.stderr = inherits(options, 2) ? null : new Output();
+      this.stdio = [this.stdin, this.stdout, this.stderr];
       setTimeout(() => this.stdin.pieces.length || begin(), 0);
     }
     run(file, args, options) {
@@ -115,11 +108,23 @@
       const [status, out, err] = start(wordsOf(file, args, options), Buffer.concat(this.stdin.pieces), options);
       if (!options.shell && isMissing(status, err)) return void this.emit("error", notFound(file, args, "spawn"));
       this.emit("spawn");
-      this.stdout ? this.stdout.tell(out) : process.stdout.write(out);
-      this.stderr ? this.stderr.tell(err) : process.stderr.write(err);
+      let open = 1;
+      const close = () => --open || this.emit("close", status, null);
+      for (const [stream, data, place] of [
+        [this.stdout, out, process.stdout],
+        [this.stderr, err, process.stderr],
+      ]) {
+        if (!stream) place.write(data);
+        else if (!stream.destroyed) {
+          open++;
+          stream.once("close", close);
+          stream.tell(data);
+        }
+      }
       this.exitCode = status;
+      this.stdin.destroy();
       this.emit("exit", status, null);
-      this.emit("close", status, null);
+      close();
     }
     kill() {
       this.killed = this.exitCode === null;
@@ -135,7 +140,7 @@
       callback?.(error, "", "");
     });
     child.once("close", (code) => {
-      const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => shown(stream.data ?? Buffer.alloc(0), options, "utf8"));
+      const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => shown(stream?.all ?? Buffer.alloc(0), options, "utf8"));
       if (code !== 0) failed = Object.assign(new Error(`Command failed: ${command}\n${stderr}`), { code, killed: false, signal: null, cmd: command });
       callback?.(failed, stdout, stderr);
     });
@@ -157,5 +162,5 @@
     );
   for (const run of [exec, execFile])
     Object.defineProperty(run, Symbol.for("nodejs.util.promisify.custom"), { value: promised(run) });
-  hooks.builtins.child_process = { ChildProcess, spawn, spawnSync, exec, execSync, execFile, execFileSync };
+  hooks.childProcess = { ChildProcess, spawn, spawnSync, exec, execSync, execFile, execFileSync };
 });

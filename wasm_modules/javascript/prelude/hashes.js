@@ -46,11 +46,38 @@
   class Hash extends Digest {}
   class Hmac extends Digest {}
 
+  // Secret keys alone: there are no others here.
+  class KeyObject {
+    #bytes;
+    type = "secret";
+    constructor(mark, bytes) {
+      if (mark !== OURS) throw hooks.invalidType("type", "one of 'secret', 'public', or 'private'", mark);
+      this.#bytes = bytes;
+      Object.defineProperty(this, "type", { enumerable: false });
+    }
+    get symmetricKeySize() {
+      return this.#bytes.length;
+    }
+    export({ format = "buffer" } = {}) {
+      const made = Buffer.from(this.#bytes);
+      return format === "jwk" ? { kty: "oct", k: made.toString("base64url") } : made;
+    }
+    equals(other) {
+      return other instanceof KeyObject && Buffer.compare(this.export(), other.export()) === 0;
+    }
+    get [Symbol.toStringTag]() {
+      return "KeyObject";
+    }
+  }
+  const createSecretKey = (key, encoding) => new KeyObject(OURS, Uint8Array.from(hooks.asBytes(key, encoding)));
+  const withoutKeys = () => {
+    throw failure(Error, "keys of ciphers and signatures are not available in this sandbox; there are createSecretKey and createHmac", "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM");
+  };
   const createHash = (name) => new Hash(OURS, native.startDigest(algorithmOf(name)), (digest) => digest);
   // RFC 2104.
   const createHmac = (name, key) => {
     const algorithm = algorithmOf(name);
-    const [inner, outer] = hooks.hmacStates(algorithm, hooks.asBytes(key));
+    const [inner, outer] = hooks.hmacStates(algorithm, hooks.asBytes(key instanceof KeyObject ? key.export() : key));
     return new Hmac(OURS, inner, (made) => {
       native.addToDigest(outer, new Uint8Array(made));
       return new Uint8Array(native.finishDigest(outer));
@@ -70,6 +97,10 @@
   hooks.hashes = {
     createHash,
     createHmac,
+    KeyObject,
+    createSecretKey,
+    createPrivateKey: withoutKeys,
+    createPublicKey: withoutKeys,
     getHashes: () => Object.keys(BLOCK_BYTES),
     hash: (name, data, encoding = "hex") => createHash(name).update(data).digest(encoding),
   };

@@ -157,6 +157,17 @@
     return date;
   };
 
+  const EMOJI = String.raw`\p{Extended_Pictographic}\p{Emoji_Modifier}?\uFE0F?`;
+  const EXTENDING = String.raw`[\p{M}\p{Emoji_Modifier}\u200C\u200D\u{E0020}-\u{E007F}]*`;
+  const HANGUL = String.raw`[\u1100-\u115F]*(?:[\u1160-\u11A7]+|[\uAC00-\uD7A3])[\u1160-\u11FF]*`;
+  const SEGMENTS = {
+    grapheme: new RegExp(
+      String.raw`\r\n|\p{RI}\p{RI}${EXTENDING}|${EMOJI}${EXTENDING}(?:(?<=\u200D)${EMOJI}${EXTENDING})*|${HANGUL}${EXTENDING}|[^\p{Cc}]${EXTENDING}|[^]`,
+      "gu",
+    ),
+    word: /[\p{L}\p{N}\p{M}_]+(?:['’.:][\p{L}\p{M}]+|[.,][\p{N}]+)*|\r\n|[ \t]+|[^]/gu,
+    sentence: /(?=[^])[^.!?\n]*(?:[.!?]+["'”’)]*\s*|\n|$)(?!\p{Ll})/gu,
+  };
   const english = { locale: "en-US", numberingSystem: "latn" };
   const Intl = {
     NumberFormat: hooks.NumberFormat,
@@ -209,6 +220,27 @@
         const items = [...list];
         if (items.length <= 2) return items.join(` ${this.#word} `);
         return `${items.slice(0, -1).join(", ")}, ${this.#word} ${items.at(-1)}`;
+      }
+    },
+    // Characters as people see them, words and sentences, by rules that are right for most scripts.
+    Segmenter: class Segmenter {
+      #granularity;
+      constructor(locales, { granularity = "grapheme" } = {}) {
+        if (!Object.hasOwn(SEGMENTS, granularity)) throw new RangeError(`Value ${granularity} out of range for Intl.Segmenter options property granularity`);
+        this.#granularity = granularity;
+      }
+      segment(given) {
+        const input = `${given}`,
+          kind = this.#granularity;
+        const describe = ({ 0: segment, index }) => ({ segment, index, input, ...(kind === "word" && { isWordLike: /[\p{L}\p{N}]/u.test(segment) }) });
+        const all = () => input.matchAll(SEGMENTS[kind]);
+        return {
+          containing: (at = 0) => all().map(describe).find(({ segment, index }) => at >= index && at < index + segment.length),
+          [Symbol.iterator]: () => all().map(describe),
+        };
+      }
+      resolvedOptions() {
+        return { locale: "en-US", granularity: this.#granularity };
       }
     },
     getCanonicalLocales: (locales) => [].concat(locales ?? []).map(canonical),

@@ -251,7 +251,6 @@
       code: "ERR_INVALID_ARG_VALUE",
     });
   };
-  const SYSTEM_ERRORS = { 1: "EPERM", 2: "ENOENT", 9: "EBADF", 13: "EACCES", 17: "EEXIST", 20: "ENOTDIR", 21: "EISDIR", 22: "EINVAL" };
   const small = () => waiting("small_modules", "small");
   const toldCodes = new Set();
   const util = {
@@ -303,7 +302,7 @@
       return small().parseArgs;
     },
     aborted: (signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true })),
-    getSystemErrorName: (number) => SYSTEM_ERRORS[-number],
+    getSystemErrorName: (number) => Object.entries(small().systemConstants.errno).find((pair) => pair[1] === -number)?.[0],
     debug: () => () => {},
     // Nothing here is a terminal, and such get no colours unless it is asked for.
     styleText: (style, text, options) => {
@@ -361,6 +360,15 @@
     freemem: () => 0,
     uptime: () => 0,
     endianness: () => "LE",
+    get constants() {
+      return small().systemConstants;
+    },
+    devNull: "/dev/null",
+    loadavg: () => [0, 0, 0],
+    machine: () => "wasm32",
+    networkInterfaces: () => ({}),
+    version: () => "1",
+    getPriority: () => 0,
     userInfo: () => ({ username: "sandbox", uid: 1000, gid: 1000, homedir: "/workspace", shell: null }),
   };
   const url = {
@@ -533,6 +541,7 @@
   wait(hooks.builtins, ["stream/promises", "stream/consumers"], (name) => stream_()[name.slice(7)]);
   wait(hooks.builtins, ["stream/web"], () => (globalThis.ReadableStream, hooks.webStreams));
   wait(hooks.builtins, ["zlib"], () => (stream_(), waiting("zlib", "zlib")));
+  wait(hooks.builtins, ["child_process"], () => (stream_(), waiting("child_process", "childProcess")));
   wait(hooks.builtins, ["path/win32"], () => hooks.path.win32);
   hooks.builtins.constants = { ...hooks.fs.constants };
   hooks.builtins.sys = util;
