@@ -172,7 +172,7 @@
       }
     } }[named[name]];
     zlib[named[name]] = function (options) {
-      return new Kind(options);
+      return Reflect.construct(Kind, [options], new.target ?? Kind); // without `new` too, and as what another class extends
     };
     zlib[named[name]].prototype = Kind.prototype;
     zlib[`create${named[name]}`] = (options) => new Kind(options);
