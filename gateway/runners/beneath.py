@@ -17,11 +17,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import itertools
 import json
 import os
 import secrets
-import shutil
 import stat
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,6 +32,8 @@ ATTEMPTS = 64
 HOPS = 16
 DEPTH = 100
 NAMES = 10_000
+_REMOVED_AT_ONCE = 1_000
+_REMOVE_SECONDS = 300.0
 _KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFLNK: "link"}
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -265,7 +268,9 @@ def list_entries(root: int, path: str = "", *, recursive: bool = True, most: int
         prefix = pending.pop()
         opened = resolve(root, "/".join(part for part in (path, prefix) if part), os.O_RDONLY | os.O_DIRECTORY)
         try:
-            names = sorted(name for name in os.listdir(opened) if not (name.startswith(".") and name.endswith(".part")))
+            with os.scandir(opened) as entries:  # not all at once: there may be millions
+                shown = (entry.name for entry in entries if not (entry.name.startswith(".") and entry.name.endswith(".part")))
+                names = sorted(itertools.islice(shown, most - found + 1))
             found += len(names)
             if found > most:
                 raise Refused("large")
@@ -335,13 +340,75 @@ def delete(root: int, path: str, *, recursive: bool = False) -> None:
         if not stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
             os.unlink(name, dir_fd=parent)
         elif recursive:
-            shutil.rmtree(name, dir_fd=parent)
+            remove_tree(name, parent)
         else:
             os.rmdir(name, dir_fd=parent)
     except OSError as error:
         raise _refusal(error.errno or 0) from None
     finally:
         os.close(parent)
+
+
+def remove_tree(name: str, parent: int | None = None, *, seconds: float = _REMOVE_SECONDS) -> None:
+    """Remove a directory with all below it. `parent` is a descriptor of the folder it is in. Raises OSError.
+
+    THREAT[TM-RUN-DEEP]: a program makes trees of any depth, which no recursion and no descriptors are enough for. So what lies
+    deeper is moved up, into the top, before its folder is removed."""
+    until_s, moved = time.monotonic() + seconds, 0
+    top = _open_folder(name, parent)
+    try:
+        while entries := _list_some(top):
+            for entry in entries:
+                if time.monotonic() > until_s:
+                    raise OSError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
+                moved = _remove_entry(entry, top, moved)
+    finally:
+        os.close(top)
+    os.rmdir(name, dir_fd=parent)
+
+
+def _list_some(folder: int) -> list[str]:
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in itertools.islice(entries, _REMOVED_AT_ONCE)]
+
+
+def _remove_entry(entry: str, top: int, moved: int) -> int:
+    """One entry of the top, or what is in it; how many names were drawn for what was moved up."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISDIR(os.lstat(entry, dir_fd=top).st_mode):
+            os.unlink(entry, dir_fd=top)
+            return moved
+        folder = _open_folder(entry, top)
+        try:
+            while below := _list_some(folder):
+                for name in below:
+                    if stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
+                        moved += 1
+                        _open_up(name, folder)
+                        os.rename(name, f".{secrets.token_hex(8)}.{moved}", src_dir_fd=folder, dst_dir_fd=top)
+                    else:
+                        os.unlink(name, dir_fd=folder)
+        finally:
+            os.close(folder)
+        os.rmdir(entry, dir_fd=top)
+    return moved
+
+
+def _open_folder(name: str, parent: int | None) -> int:
+    """A folder that its owner has shut is opened: its owner may be this very process."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    _open_up(name, parent)
+    return os.open(name, flags, dir_fd=parent)
+
+
+def _open_up(name: str, parent: int | None) -> None:
+    found = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        known = os.fstat(found)
+        if stat.S_ISDIR(known.st_mode) and known.st_mode & 0o700 != 0o700:
+            os.chmod(f"/proc/self/fd/{found}", 0o700)
+    finally:
+        os.close(found)
 
 
 def _hold(root: int, path: str) -> tuple[int, str]:

@@ -364,8 +364,10 @@ class Pool:
 
 
 async def _quietly(ending: Awaitable[None], tenant: str) -> None:
-    """A place that cannot be reached holds nothing else up."""
+    """A place that cannot be reached, or holds what we fail at, holds nothing else up: neither others nor a start."""
     try:
         await ending
     except GatewayError as failed:
         _log.warning("a runner session of %s could not be ended at its place: %s", tenant, failed)
+    except Exception:
+        _log.exception("a runner session of %s could not be ended at its place", tenant)

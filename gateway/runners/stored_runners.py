@@ -19,7 +19,6 @@ import asyncio
 import base64
 import contextlib
 import hashlib
-import shutil
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -31,6 +30,7 @@ from gateway.egress.proxy import Proxy
 from gateway.errors import GatewayError, TooLarge
 from gateway.pools import run_large
 from gateway.records import Principal, RegistryEntry
+from gateway.runners.beneath import remove_tree
 from gateway.runners.errors import removed, unknown
 from gateway.runners.interface import Provider, Supplies
 from gateway.runners.pool import BUILT_IN, MAX_DESTINATIONS, Lease, Pool
@@ -188,7 +188,8 @@ class StoredRunners(Runners):
         self._loaded.discard(tenant)
         if self._folder is not None and await self._store.tenant(tenant) is None:
             for folder in (self._folder / tenant, self._folder / VOLUMES / tenant):
-                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+                with contextlib.suppress(FileNotFoundError):
+                    await asyncio.to_thread(remove_tree, str(folder))
 
 
 def _put(tenant: str, kind: str, name: str, body: Any, now: int) -> PutEntry:

@@ -182,6 +182,35 @@ def test_tm_pol_009_an_automatic_ask_does_not_hide_what_became_weaker(old: str, 
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", "auto when session.risk >= 0"),
+        ("auto when session.risk <= 10", "auto when session.risk <= 11"),
+        ("auto when session.risk <= 10", "auto when session.risk >= 11"),
+    ],
+)
+def test_tm_pol_009_an_ask_that_a_rule_approves_does_not_narrow_one_that_a_person_approves(old: str, new: str) -> None:
+    from policy.tools.diff import diff
+
+    before, after = (f"ask fs.read by boss within 1h {auto}" for auto in (old, new))
+    assert narrow(before, after) == ["HP081"] and narrow(before, before) == []
+    assert any(change.loosens for change in diff(compile_policy(small(before)), compile_policy(small(after))))
+    if not old:
+        assert narrow(after, before) == []
+
+
+def test_tm_pol_005_a_copy_of_a_base_of_many_rated_rules_is_no_question_for_the_prover() -> None:
+    from policy.model import ir
+    from policy.proofs.strictness import find_weaknesses
+
+    rules = "\n".join(f'allow fs.read when path under "/{i}" rate {i + 1}/h per tenant' for i in range(300))
+    policy = compile_policy(small(rules)).ir
+    asked: list[ir.Expr] = []
+    assert list(find_weaknesses(policy, policy, "fs.read", lambda condition: bool(asked.append(condition)))) == []
+    assert {condition for condition in asked if condition != ir.FALSE} == set()
+
+
+@pytest.mark.parametrize(
     ("rates", "narrows"),
     [((10, 9, 8, 7), False), ((10, 10, 10, 10), True), ((4, 3, 2, 1), True), ((9, 9, 9, 9), True), ((5, 6, 5, 6), False)],
 )

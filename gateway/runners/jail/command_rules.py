@@ -6,7 +6,8 @@ Nothing here names another process, a namespace, a mount, a key or a counter of 
 (a Docker socket is not), and a limit can be set for the asking process only.
 
 Rules: a call is listed because ordinary programs (shells, compilers, git, Python, Node, servers) make it. Unknown calls are
-answered as an older kernel would, so that libraries fall back. Standard library only. x86-64 and arm64; on others nothing runs.
+answered as an older kernel would, so that libraries fall back. No call makes a file that is memory (`memfd_create`): what is
+written to one counts against no limit of its process. Standard library only. x86-64 and arm64; on others nothing runs.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ clock_getres clock_nanosleep exit_group epoll_wait epoll_ctl tgkill utimes waiti
 inotify_rm_watch mkdirat fchownat futimesat newfstatat unlinkat renameat linkat symlinkat readlinkat faccessat pselect6 ppoll
 set_robust_list get_robust_list splice tee sync_file_range vmsplice utimensat epoll_pwait signalfd timerfd_create eventfd
 fallocate timerfd_settime timerfd_gettime accept4 signalfd4 eventfd2 epoll_create1 dup3 pipe2 inotify_init1 preadv pwritev
-rt_tgsigqueueinfo recvmmsg syncfs sendmmsg getcpu sched_setattr sched_getattr renameat2 seccomp getrandom memfd_create
-execveat membarrier mlock2 copy_file_range preadv2 pwritev2 statx rseq pidfd_send_signal pidfd_open close_range faccessat2
-epoll_pwait2 landlock_create_ruleset landlock_add_rule landlock_restrict_self futex_waitv cachestat map_shadow_stack
-futex_wake futex_wait futex_requeue mseal
+rt_tgsigqueueinfo recvmmsg syncfs sendmmsg getcpu sched_setattr sched_getattr renameat2 seccomp getrandom execveat membarrier
+mlock2 copy_file_range preadv2 pwritev2 statx rseq pidfd_send_signal pidfd_open close_range faccessat2 epoll_pwait2
+landlock_create_ruleset landlock_add_rule landlock_restrict_self futex_waitv cachestat map_shadow_stack futex_wake futex_wait
+futex_requeue mseal
 """
 _MODES: Final = {
     "open": 2, "openat": 3, "creat": 1, "mknod": 1, "mknodat": 2, "chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2

@@ -18,7 +18,6 @@ import contextlib
 import os
 import re
 import secrets as random
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from signal import Signals
@@ -154,7 +153,8 @@ class Docker(Provider["DockerSession"]):
         # THREAT[TM-RUN-IMAGE]: what is started or removed is named by the session, never by a state, which comes from outside.
         await self.engine.remove(f"/images/{_SNAPSHOTS}:{state.session_id}")
         folder = Path((await asyncio.to_thread(self._find_root, destination)).host_path, state.session_id)
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            await asyncio.to_thread(beneath.remove_tree, str(folder))
 
 
 def _bind(source: str, target: str, is_read_only: bool) -> dict[str, Any]:

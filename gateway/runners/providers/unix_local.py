@@ -27,7 +27,6 @@ import os
 import posixpath
 import re
 import secrets
-import shutil
 import socket
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -162,7 +161,7 @@ class UnixLocal(Provider["UnixLocalSession"]):
             if os.geteuid() == 0 and name in ("workspace", "tmp"):
                 os.chown(folder / name, base.st_uid, base.st_gid)
         if is_fresh:
-            shutil.rmtree(folder / "readonly")
+            beneath.remove_tree(str(folder / "readonly"))
             (folder / "readonly").mkdir(mode=0o700)
         below = make_relative(WORKSPACE, binding.workspace) or "."
         workspace = Root(binding.workspace, open_below(folder / "workspace", below, make=True), True)
@@ -186,7 +185,8 @@ class UnixLocal(Provider["UnixLocalSession"]):
 
 def _remove(folder: Path) -> None:
     Jail.end_leftover(folder)
-    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(FileNotFoundError):
+        beneath.remove_tree(str(folder))
 
 
 @functools.cache
@@ -248,7 +248,7 @@ class UnixLocalSession(RootedSession):
         if mount.read_only:
             place, known = self._make_aside(path), b""
             for left in place.iterdir():  # of an earlier life, in a jail that goes on
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+                beneath.remove_tree(str(left)) if left.is_dir() else left.unlink()
             self._show(path, place, is_writable=False)
             side = _MountSide(Roots(Root(WORKSPACE, beneath.open_root(str(place)), True), self.id), "")
         else:

@@ -190,3 +190,85 @@ def test_writing_keeps_the_mode_of_a_file_and_makes_no_leftovers(folders: tuple[
     os.close(top)
     assert (root / "run.sh").stat().st_mode & 0o777 == 0o755
     assert sorted(p.name for p in root.iterdir()) == ["run.sh"]
+
+
+def make_deep(root: Path, depth: int) -> None:
+    """Folder in folder, with a file in some, and one that its owner has shut."""
+    place = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    for number in range(depth):
+        os.mkdir("d", dir_fd=place)
+        if number % 100 == 0:
+            os.close(os.open("f", os.O_CREAT | os.O_WRONLY, dir_fd=place))
+            os.mkdir("shut", 0, dir_fd=place)
+        below = os.open("d", os.O_RDONLY | os.O_DIRECTORY, dir_fd=place)
+        os.close(place)
+        place = below
+    os.close(place)
+
+
+def test_tm_run_deep_a_tree_deeper_than_any_stack_is_removed(folders: tuple[Path, Path]) -> None:
+    root, outside = folders
+    make_deep(root, 5000)
+    (root / "d" / "link").symlink_to(outside)
+    (root / "d" / "other").symlink_to(outside / "file")
+    beneath.delete(beneath.open_root(str(root)), "d", recursive=True)
+    assert sorted(os.listdir(root)) == ["f", "shut"]
+    (root / "f").unlink()
+    (root / "shut").rmdir()
+    make_deep(root, 3000)
+    beneath.remove_tree(str(root))
+    assert not root.exists() and (outside / "file").read_bytes() == b"secret"
+
+
+def test_tm_run_deep_what_is_not_removed_in_time_is_given_up(folders: tuple[Path, Path]) -> None:
+    root, _ = folders
+    make_deep(root, 3)
+    with pytest.raises(TimeoutError):
+        beneath.remove_tree(str(root), seconds=-1)
+
+
+def test_tm_run_link_what_is_swapped_for_a_link_while_it_is_removed_loses_nothing_outside(folders: tuple[Path, Path]) -> None:
+    root, outside = folders
+    inner, link, removed = root / "tree" / "inner", root / "link", 0
+    with swapping(inner, link):
+        for _ in range(300):
+            with contextlib.suppress(OSError):
+                inner.mkdir(parents=True)
+                (inner / "x").write_bytes(b"x")
+            with contextlib.suppress(OSError):
+                link.symlink_to(outside)
+            with contextlib.suppress(OSError):
+                beneath.remove_tree(str(root / "tree"))
+                removed += 1
+            with contextlib.suppress(OSError):
+                beneath.remove_tree(str(link))
+            assert (outside / "file").read_bytes() == b"secret"
+    assert removed > 10
+
+
+def test_tm_run_output_a_folder_of_very_many_names_is_not_listed_whole(folders: tuple[Path, Path]) -> None:
+    root, _ = folders
+    for number in range(300):
+        (root / str(number)).touch()
+    seen: list[str] = []
+    scandir = os.scandir
+
+    class Counting:
+        def __init__(self, place: int) -> None:
+            self.entries = scandir(place)
+
+        def __iter__(self) -> Iterator[os.DirEntry[str]]:
+            for entry in self.entries:
+                seen.append(entry.name)
+                yield entry
+
+        def __enter__(self) -> Counting:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.entries.close()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "scandir", Counting)
+        assert attempt(lambda: list(beneath.list_entries(beneath.open_root(str(root)), most=100))) == "large"
+    assert len(seen) == 101

@@ -362,3 +362,24 @@ def test_a_thread_that_is_kept_alive_while_the_expired_are_deleted_stays() -> No
             await pool.lease("acme", "over")
 
     go(test())
+
+
+def test_tm_run_deep_what_fails_at_one_place_keeps_neither_a_start_nor_a_deletion_from_its_end() -> None:
+    class Broken(Wasm):
+        async def sweep(self, *_: Any) -> None:
+            raise RecursionError
+
+        async def _discard(self, *_: Any) -> None:
+            raise RecursionError
+
+    async def main() -> None:
+        leases, states = MemoryLeases(), MemoryStates()
+        pool = Pool([Broken(states=states)], leases)
+        pool.put("acme", HERE)
+        await pool.bind("acme", "t", Binding(destination=HERE, workspace="/workspace"))
+        await pool.session("acme", "t")
+        await pool.recover("acme")
+        await pool.delete("acme", "t")
+        assert await leases.list("acme") == {}
+
+    go(main())

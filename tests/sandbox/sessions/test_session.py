@@ -284,6 +284,13 @@ def test_tm_lim_files_files_are_charged_to_the_memory_limit_and_undone(new_box: 
     assert box.run(fill.format(name="b", mb=22), language=language).ok, "what is removed is given back"
 
 
+def test_tm_lim_files_a_run_ends_when_it_has_too_much_and_not_when_it_is_over(new_box: NewBox) -> None:
+    box = new_box(limits={"memory_mb": 32, "wall_ms": 60_000})
+    fill = FILLING[0][1].format(name="a", mb=40)
+    assert code_of(box.run(f"{fill}\nimport os\nos.remove('/tmp/a')")) == "MEMORY_EXCEEDED"
+    assert box.files.used_bytes == 0
+
+
 def test_tm_lim_files_memory_and_files_share_one_limit(new_box: NewBox) -> None:
     box = new_box(limits={"memory_mb": 64, "wall_ms": 60_000})
     assert box.run("x = bytearray(30 << 20)").ok

@@ -77,7 +77,7 @@ def test_a_revoked_token_is_refused_at_once_where_it_was_revoked_and_soon_elsewh
 def test_tm_http_token_a_lookup_in_flight_does_not_bring_a_revoked_token_back() -> None:
     async def main() -> None:
         rig = rig_of(token_cache_ms=60_000)
-        text, released, find = rig.token(), asyncio.Event(), rig.memory.token
+        text, released, find = rig.token(), asyncio.Event(), rig.authenticator._find_token
         digest = digest_of_token(text)
 
         async def find_slowly(digest: str) -> Token | None:
@@ -85,7 +85,7 @@ def test_tm_http_token_a_lookup_in_flight_does_not_bring_a_revoked_token_back() 
             await released.wait()
             return token
 
-        rig.memory.token = find_slowly  # type: ignore[method-assign]
+        rig.authenticator._find_token = find_slowly
         in_flight = asyncio.create_task(ask(rig.asgi, "GET", "/v1/notes", token=text))
         while not rig.memory.lookups:
             await asyncio.sleep(0)

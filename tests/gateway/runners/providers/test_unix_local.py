@@ -518,3 +518,30 @@ def test_commands_at_the_same_time_and_after_a_pause_each_have_their_own_output_
         await session.close()
 
     go(main())
+
+
+def test_tm_run_escape_no_file_is_memory_that_no_limit_of_the_process_counts(tmp_path: Path) -> None:
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        code = "import os\ntry: os.memfd_create('x')\nexcept OSError as error: print(error.errno)"
+        assert await python(session, code) == "38\n"
+        assert await python(session, "open('/dev/shm/x', 'w').write('y'); print(open('/tmp/x').read())") == "y\n"
+        await session.close()
+
+    go(main())
+
+
+def test_tm_run_deep_a_session_that_left_a_deep_tree_is_discarded_and_swept(tmp_path: Path) -> None:
+    dig = "import os\nfor _ in range(2000): os.mkdir('d'); os.chdir('d')"
+
+    async def main() -> None:
+        provider = UnixLocal(tmp_path / "base")
+        (tmp_path / "base").mkdir()
+        for remove in (lambda one: provider.discard(HERE, one.state), lambda one: provider.sweep([HERE], [])):
+            session = await provider.create(HERE)
+            assert await python(session, dig) == ""
+            await session.close()
+            await remove(session)
+            assert os.listdir(tmp_path / "base") == []
+
+    go(main())
