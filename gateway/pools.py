@@ -14,11 +14,13 @@ killable child (`sandbox.confinement.child`), with a thread of a pool that only 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import functools
 import os
 import threading
 import time
+import weakref
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -119,6 +121,20 @@ async def iterate_fairly(items: Iterable[T]) -> AsyncIterator[T]:
         if time.monotonic() >= until_s:
             await asyncio.sleep(0)
             until_s = time.monotonic() + FAIR_S
+
+
+class Gate:
+    """For what takes much memory of this process while it is done, such as a snapshot on its way: one at a time for a tenant, and
+    `most` of all."""
+
+    def __init__(self, most: int) -> None:
+        self._places = asyncio.Semaphore(most)
+        self._turns: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
+
+    @contextlib.asynccontextmanager
+    async def enter(self, tenant: str) -> AsyncIterator[None]:
+        async with self._turns.setdefault(tenant, asyncio.Lock()), self._places:
+            yield
 
 
 class Neighbours:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import abc
 import secrets
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypedDict, TypeVar
 
@@ -22,6 +23,7 @@ import msgspec
 from gateway.egress import Egress
 from gateway.egress.proxy import Proxy
 from gateway.errors import NotFound
+from gateway.pools import Gate
 from gateway.runners import wire
 from gateway.runners.artifacts import Blobs, MemoryBlobs
 from gateway.runners.bindings import WORKSPACE, check_binding
@@ -32,6 +34,14 @@ from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config
 from gateway.runners.session_state import MemoryStates, SessionStates
 from sandbox.encoding.sealing import LOCAL_TENANT
 from sandbox.workers.interface import Workers
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """What whole workspaces go through, and what large changes do: those in a session's turn, so not the same one."""
+
+    whole: Gate = field(default_factory=lambda: Gate(2))
+    changes: Gate = field(default_factory=lambda: Gate(2))
 
 
 class Supplies(TypedDict, total=False):
@@ -50,6 +60,7 @@ class Supplies(TypedDict, total=False):
     """What outlives sessions."""
     workers: Workers
     """Where the sandbox's own sessions are."""
+    gates: Gates
 
 
 S = TypeVar("S", bound=RunnerSession)
@@ -73,8 +84,9 @@ class Provider(abc.ABC, Generic[S]):
         sources: Path | None = None,
         volumes: Path | None = None,
         workers: Workers | None = None,
+        gates: Gates | None = None,
     ) -> None:
-        self.workers = workers
+        self.workers, self.gates = workers, gates or Gates()
         self.tenant, self.http, self.proxy, self.sources, self.volumes = tenant, http, proxy, sources, volumes
         self.secrets, self.blobs, self.states = secrets or NoSecrets(), blobs or MemoryBlobs(), states or MemoryStates()
         self.sessions: dict[str, S] = {}

@@ -254,15 +254,25 @@ class Pool:
             except GatewayError as refused:
                 if refused.code != stale("").code:
                     raise
-            frozen = await provider.find_frozen(lease.state)
-            await self._end(tenant, thread_id, lease)
-        if frozen is None and lease.options.snapshot_id is not None:
-            frozen = await provider.blobs.get(lease.options.snapshot_id)
+        if lease.state is None and lease.options.snapshot_id is None:
+            return await self._make_session(tenant, thread_id, lease, provider, None)
+        async with provider.gates.whole.enter(tenant):
+            if lease.state is not None:
+                frozen = await provider.find_frozen(lease.state)
+                await self._end(tenant, thread_id, lease)
+            if frozen is None and lease.options.snapshot_id is not None:
+                frozen = await provider.blobs.get(lease.options.snapshot_id)
+            return await self._make_session(tenant, thread_id, lease, provider, frozen)
+
+    async def _make_session(
+        self, tenant: str, thread_id: str, lease: Lease, provider: Provider[Any], frozen: bytes | None
+    ) -> RunnerSession:
+        destination, binding = lease.binding.destination, lease.binding
         state = SessionState(provider_id=provider.id, session_id=draw_id(provider.id), destination_id=destination.id)
         making = msgspec.structs.replace(lease, state=state, is_made=False)
         await self._leases.put(tenant, thread_id, making)
         try:
-            session = await provider.create(destination, binding, thread_id=thread_id, session_id=state.session_id)
+            session: RunnerSession = await provider.create(destination, binding, thread_id=thread_id, session_id=state.session_id)
             if frozen is not None:
                 await session.thaw(frozen)
             await self._leases.put(tenant, thread_id, msgspec.structs.replace(lease, state=session.state, is_made=True))

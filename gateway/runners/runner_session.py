@@ -13,6 +13,7 @@ import contextlib
 import secrets
 import tarfile
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -195,8 +196,9 @@ class RunnerSession(WorkspaceFiles):
         check_path(request.path)
         if not self.provider.capabilities.artifact_export:
             raise unsupported("runner artifact export is not supported by this provider")
-        contents = await (self.archive(request.path, permitted) if request.recursive else self._perform("read", request.path))
-        made = await keep(request, contents, self.provider.blobs, self.id.encode())
+        async with self._pass_gate():
+            contents = await (self.archive(request.path, permitted) if request.recursive else self._perform("read", request.path))
+            made = await keep(request, contents, self.provider.blobs, self.id.encode())
         await self._keep_artifacts([*(one for one in self._artifacts if one.artifact_id != made.artifact_id), made])
         return made
 
@@ -219,8 +221,9 @@ class RunnerSession(WorkspaceFiles):
         self._check_open()
         if not self.provider.capabilities.snapshots:
             return None
-        contents = await self._freeze()
-        name = await self.provider.blobs.put(contents, salt=secrets.token_bytes(16))
+        async with self._pass_gate():
+            contents = await self._freeze()
+            name = await self.provider.blobs.put(contents, salt=secrets.token_bytes(16))
         taken = wire.SnapshotRef(provider_id=self.provider.id, snapshot_id=name, metadata={"size_bytes": len(contents)})
         await self._keep_snapshots([*self._snapshots, taken])
         return taken
@@ -238,7 +241,17 @@ class RunnerSession(WorkspaceFiles):
     async def restore(self, snapshot_id: str) -> None:
         """Make the workspace what it was when a snapshot was taken. Commands must not run meanwhile."""
         self._check_idle()
-        await self.thaw(await self.provider.blobs.get(snapshot_id))
+        async with self._pass_gate():
+            await self.thaw(await self.provider.blobs.get(snapshot_id))
+
+    def _pass_gate(self) -> AbstractAsyncContextManager[None]:
+        """THREAT[TM-SNAP-BOMB]: a whole workspace on its way is this process's memory, several times."""
+        return self.provider.gates.whole.enter(self.provider.tenant)
+
+    async def export(self, path: str, permitted: Permitted = permit_all) -> bytes:
+        """A folder as an archive, when it is its turn."""
+        async with self._pass_gate():
+            return await self.archive(path, permitted)
 
     async def thaw(self, frozen: bytes) -> None:
         await self._thaw(frozen)
@@ -246,7 +259,8 @@ class RunnerSession(WorkspaceFiles):
 
     async def copy_from(self, other: RunnerSession) -> None:
         """Make the workspace like that of another session of the same provider."""
-        await self._thaw(await other._freeze())
+        async with self._pass_gate():
+            await self._thaw(await other._freeze())
         await self._settle()
 
     def _is_own(self, path: str) -> bool:

@@ -32,7 +32,7 @@ from gateway.pools import run_large
 from gateway.records import Principal, RegistryEntry
 from gateway.runners.beneath import remove_tree
 from gateway.runners.errors import removed, unknown
-from gateway.runners.interface import Provider, Supplies
+from gateway.runners.interface import Gates, Provider, Supplies
 from gateway.runners.pool import BUILT_IN, MAX_DESTINATIONS, Lease, Pool
 from gateway.runners.provider_table import VOLUMES, RunnerSettings, make_providers
 from gateway.runners.runner_session import RunnerSession
@@ -260,12 +260,12 @@ def open_runners(
     workers: Workers | None = None,
 ) -> StoredRunners:
     """As the service has them. Without `workers` the sandbox's own commands run on threads of this process: for tests."""
-    proxy = Proxy(egress, settings.domains) if settings.domains else None
+    proxy, gates = Proxy(egress, settings.domains) if settings.domains else None, Gates()
 
     def providers(tenant: str) -> Iterable[Provider[Any]]:
         supplies = Supplies(
             tenant=tenant, http=egress, proxy=proxy, secrets=vault.find_signing_keys(tenant),
-            blobs=StoredBlobs(store, tenant, clock_ms), states=StoredStates(store, tenant, clock_ms),
+            blobs=StoredBlobs(store, tenant, clock_ms), states=StoredStates(store, tenant, clock_ms), gates=gates,
         )  # fmt: skip
         if workers is not None:
             supplies["workers"] = workers

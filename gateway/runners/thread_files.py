@@ -140,7 +140,7 @@ class ThreadFiles(Files):
     async def export_tar(self, path: str = "/", permitted: Permitted = permit_all) -> AsyncIterator[bytes]:
         base = normalize(path).rstrip("/")
         session = await self._use()
-        yield await session.archive(workspace_path(StorePath(base or "/")), lambda name: permitted(f"{base}/{name}"))
+        yield await session.export(workspace_path(StorePath(base or "/")), lambda name: permitted(f"{base}/{name}"))
 
     async def count_left_out(self, path: str = "/", permitted: Permitted = permit_all) -> int:
         """Links go as they are; nothing that is permitted is left out."""

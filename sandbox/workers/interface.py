@@ -170,6 +170,14 @@ class Performed(msgspec.Struct, frozen=True, kw_only=True):
     changes: FileChanges = FileChanges()
 
 
+class CommandOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """`changes` are as in `Performed`; if they are large (`has_more`), there are none, and `tell_folder` gives them."""
+
+    result: RunResult
+    changes: FileChanges = FileChanges()
+    has_more: bool = False
+
+
 class Command(msgspec.Struct, frozen=True, kw_only=True):
     """A program that a fresh interpreter runs over the files of a folder. `preparation` is code that is run before it, and
     sets what it finds; `cwd` must be a directory of it."""
@@ -290,8 +298,12 @@ class Worker(Protocol):
         """One operation on its files. Reading waits for no command, and sees the files as they were before it."""
         ...
 
-    async def command(self, folder_id: str, command: Command, *, on_output: OnOutput | None = None) -> RunOutcome:
+    async def command(self, folder_id: str, command: Command, *, on_output: OnOutput | None = None) -> CommandOutcome:
         """Run a program over its files, which are afterwards as it left them; as they were, if a limit or a cancel ended it."""
+        ...
+
+    async def tell_folder(self, folder_id: str) -> Performed:
+        """What happened to its files since that was last told."""
         ...
 
     async def cancel_command(self, folder_id: str) -> bool: ...

@@ -60,6 +60,7 @@ _LARGE: Final[dict[type, tuple[str, ...]]] = {
     interface.Aside: ("module", "stdin", "files", "changes"),
     interface.RunOutcome: ("result", "changes", "frozen", "recording"),
     interface.AsideOutcome: ("result", "changes"),
+    interface.CommandOutcome: ("result", "changes"),
     interface.Operation: ("contents",),
     interface.Performed: ("data", "changes"),
     **{request: tuple(name for name in _LARGE_PARAMETERS if name in request.__struct_fields__) for request, _ in VERBS.values()},

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from gateway.errors import TooMany
-from gateway.pools import Pool, acting_for, make_default
+from gateway.pools import Gate, Pool, acting_for, make_default
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
@@ -141,3 +141,26 @@ def test_tm_lim_starve_work_for_asyncios_own_threads_takes_turns_too() -> None:
         assert all(await asyncio.gather(*flood))
 
     run(test)
+
+
+def test_tm_snap_bomb_a_gate_lets_one_of_a_tenant_through_and_few_of_all() -> None:
+    async def main() -> None:
+        gate, inside, most = Gate(2), list[str](), list[list[str]]()
+
+        async def go(tenant: str) -> None:
+            async with gate.enter(tenant):
+                inside.append(tenant)
+                most.append(sorted(inside))
+                for _ in range(3):
+                    await asyncio.sleep(0)
+                inside.remove(tenant)
+
+        await asyncio.gather(*(go(tenant) for tenant in ("a", "a", "a", "b", "b", "c")))
+        assert max(map(len, most)) == 2 and all(len(set(found)) == len(found) for found in most)
+        waiting = asyncio.create_task(go("a"))
+        async with gate.enter("a"):
+            await asyncio.sleep(0)
+            waiting.cancel()
+        await asyncio.wait_for(go("a"), 5)
+
+    asyncio.run(main())

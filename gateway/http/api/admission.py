@@ -29,6 +29,8 @@ TENANTS_MAX: Final = 10_000
 QUOTAS_AGE_S: Final = 5.0
 _LOOK_S: Final = 0.005
 LATELY_S: Final = 1.0
+ANSWERS_EACH: Final = 8
+"""Large answers of one tenant that are made, or held for a client that has not taken them."""
 SHARED_BYTES_PER_S: Final = 32 << 20
 """Of large bodies together, while several tenants ask."""
 BURST_SHARE: Final = 6
@@ -41,12 +43,13 @@ def compute_burst(requests_per_min: int) -> float:
 
 
 class _Tenant:
-    __slots__ = ("body_bytes", "bucket", "in_flight", "quotas", "read_s", "streams")
+    __slots__ = ("answers", "body_bytes", "bucket", "in_flight", "quotas", "read_s", "streams")
 
     def __init__(self) -> None:
         self.in_flight = 0
         self.body_bytes = 0
         self.streams = 0
+        self.answers = asyncio.Semaphore(ANSWERS_EACH)
         self.quotas = Quotas()
         self.read_s = float("-inf")
         self.bucket = Bucket()
@@ -65,6 +68,22 @@ class _Place:
 
     def __exit__(self, *_: object) -> None:
         self._of.in_flight -= 1
+
+
+class AnswerPlace:
+    """One of a tenant's places for large answers: held as long as the answer that it goes along with is there."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: asyncio.Semaphore) -> None:
+        self._of: asyncio.Semaphore | None = of
+
+    def leave(self) -> None:
+        of, self._of = self._of, None
+        if of is not None:
+            of.release()
+
+    __del__ = leave
 
 
 class Turns:
@@ -195,6 +214,12 @@ class Admission:
             self._find(name), functools.partial(self._turns.take, name), self._caps.body_bytes_per_tenant_max, self._telemetry
         )
 
+    async def take_answer_place(self, name: str) -> AnswerPlace:
+        """Waits for one. THREAT[TM-HTTP-SLOW]: what a client asks for and does not take is the service's memory."""
+        answers = self._find(name).answers
+        await answers.acquire()
+        return AnswerPlace(answers)
+
     @contextlib.contextmanager
     def hold_stream(self, name: str) -> Iterator[None]:
         """One of a tenant's open streams."""
@@ -238,5 +263,6 @@ class Admission:
         """Drop the oldest that have nothing on their way. The newest is being used right now."""
         *old, _ = self._tenants
         for name in old[: TENANTS_MAX // 10]:
-            if not (self._tenants[name].in_flight or self._tenants[name].streams or self._tenants[name].body_bytes):
+            tenant = self._tenants[name]
+            if not (tenant.in_flight or tenant.streams or tenant.body_bytes or tenant.answers._value < ANSWERS_EACH):
                 del self._tenants[name]

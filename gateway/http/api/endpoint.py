@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
@@ -25,7 +26,7 @@ from gateway.audit.buffer import AuditBuffer
 from gateway.configuration import Configuration
 from gateway.errors import GatewayError, StoreFailed, StoreUnavailable, Unavailable
 from gateway.http.api.access_record import AccessRecord, find_record
-from gateway.http.api.admission import Admission
+from gateway.http.api.admission import Admission, AnswerPlace
 from gateway.http.api.authentication import Authenticator, read_bearer
 from gateway.http.api.idempotency import Idempotence, digest_request
 from gateway.http.api.negotiation import decode_body, decode_query, wants_cbor
@@ -37,7 +38,7 @@ from gateway.http.api.routing import Routes
 from gateway.http.api.sse import EventReply
 from gateway.http.api.websocket import Conversation, choose_protocol
 from gateway.http.transport.shares import Seat, find_seat
-from gateway.pools import acting_for, run_large
+from gateway.pools import LARGE_BYTES, acting_for, run_large
 from gateway.records import Principal
 from gateway.telemetry import Telemetry, step
 
@@ -170,9 +171,12 @@ class Endpoint:
         """The operation, in its tenant's place and its time; with room for its body, also when the client has left."""
         operation = asked.operation
         deadline_s = (operation.deadline_ms or self._caps.request_deadline_ms) / 1000
+        place: AnswerPlace | None = None
         with asked.room, self._admission.take_tenant_place(call.principal.tenant), step(operation.name):
             try:
                 async with asyncio.timeout(deadline_s) as limit:
+                    if operation.large:
+                        place = await self._admission.take_answer_place(call.principal.tenant)
                     answer = await self._handle(operation, call)
             except TimeoutError:
                 if not limit.expired():
@@ -184,8 +188,12 @@ class Endpoint:
             return EventReply(answer.events, watch, self._caps, self._telemetry)
         if isinstance(answer, Chunks):
             write_deadline_s = self._caps.write_deadline_ms / 1000
-            return ChunkReply(answer, lambda: self._authenticator.confirm(operation.audience, call.headers), write_deadline_s)
-        return render_answer(operation, answer, call.cbor)
+            confirm = functools.partial(self._authenticator.confirm, operation.audience, call.headers)
+            return ChunkReply(answer, confirm, write_deadline_s, place)
+        reply = render_answer(operation, answer, call.cbor)
+        if len(reply.body) > LARGE_BYTES:
+            reply.place = place
+        return reply
 
     async def _handle(self, operation: Operation, call: Call) -> Any:
         """THREAT[TM-AUDIT-LOSS]: an answer, also a refusal, leaves when its audit records are durable."""

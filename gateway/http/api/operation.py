@@ -101,7 +101,8 @@ class Operation:
     """One row of the table. `body` is a Struct to decode, `bytes` to take as they are, or None; `statuses` says what other
     answers there are and why. `upload`: the body may be as large as uploads may. `confidential`: the answer shows a secret
     once, so it is kept nowhere and never replayed. `location`: the address of what was made, with the answer as `{0}`. `name` is
-    the handler's own unless it is given."""
+    the handler's own unless it is given. `large`: the answer may be, as bytes always may; of one tenant's only some are made and
+    held at a time."""
 
     method: Method
     path: str
@@ -124,6 +125,7 @@ class Operation:
     websocket: bool = False
     confidential: bool = False
     finishes: bool = False
+    large: bool = False
     deadline_ms: int | None = None
     name: str = ""
 
@@ -138,6 +140,7 @@ class Operation:
         if not name.isidentifier():
             raise ValueError(f"{self.path}: a handler without a name of its own needs `name`")
         object.__setattr__(self, "name", name)
+        object.__setattr__(self, "large", self.large or self.answer is bytes)
 
     @property
     def parameters(self) -> list[str]:

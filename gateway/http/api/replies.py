@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from gateway.errors import Unauthorized
 from gateway.http.api.access_record import find_record
+from gateway.http.api.admission import AnswerPlace
 from gateway.http.api.negotiation import CBOR, JSON, encode, wants_cbor
 from gateway.http.api.operation import Answer, Chunks, Operation, Raw
 from gateway.http.api.problems import describe_problem, encode_problem, is_ours, list_headers
@@ -31,7 +32,9 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class Reply(Response):
-    """An answer whose bytes are made."""
+    """An answer whose bytes are made. `place` is left when they are sent, or nothing will send them any more."""
+
+    place: AnswerPlace | None = None
 
     def __init__(self, status: int, headers: Headers, body: bytes = b"") -> None:
         self.status_code, self.body, self.background = status, body, None
@@ -39,11 +42,14 @@ class Reply(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         unread = find_record(scope).unread
-        if not unread and len(self.body) <= PIECE_BYTES:
-            await super().__call__(scope, receive, send)
-            return
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        await _send_pieces(self.body, send)
+        try:
+            if not unread and len(self.body) <= PIECE_BYTES:
+                await super().__call__(scope, receive, send)
+                return
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            await _send_pieces(self.body, send)
+        finally:
+            _leave(self.place)
         if unread:
             await discard_body(receive)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -53,8 +59,10 @@ class ChunkReply(Response):
     """What fails before the first piece is answered like anything else. A failure half-way breaks the connection off: nothing
     else can tell the client that bytes are missing. `confirm` raises when the caller's token holds no longer."""
 
-    def __init__(self, chunks: Chunks, confirm: Callable[[], Awaitable[None]], write_deadline_s: float) -> None:
-        self.status_code, self.background = 200, None
+    def __init__(
+        self, chunks: Chunks, confirm: Callable[[], Awaitable[None]], write_deadline_s: float, place: AnswerPlace | None = None
+    ) -> None:
+        self.status_code, self.background, self._place = 200, None, place
         self._data, self._confirm, self._write_deadline_s = chunks.data, confirm, write_deadline_s
         more = [check_header(name, value) for name, value in chunks.headers.items()]
         self.raw_headers = [(b"content-type", chunks.content_type.encode()), *more]
@@ -73,7 +81,14 @@ class ChunkReply(Response):
         except Exception as error:
             _log.error("an answer broke off", exc_info=error)
             raise ClientDisconnect from None
+        finally:
+            _leave(self._place)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _leave(place: AnswerPlace | None) -> None:
+    if place is not None:
+        place.leave()
 
 
 async def _send_pieces(body: bytes | memoryview, send: Send) -> None:

@@ -121,7 +121,7 @@ def _single_files(service: Service) -> list[Operation]:
             name="chmod_file", body=Mode, answer=FileInfo, finishes=True),
         row("GET", _SESSION + "/file", "A file as JSON, with its encoding",
             lambda call: service.workspace.read(*in_session(call), call.query.path),
-            name="read_file", query=PathQuery, answer=SessionFile),
+            name="read_file", query=PathQuery, answer=SessionFile, large=True),
         row("POST", _SESSION + "/seed", "Put a file there, read-only if wanted", seed_file, body=InitialFile, answer=FileInfo,
             finishes=True),
     ]  # fmt: skip

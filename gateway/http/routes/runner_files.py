@@ -117,7 +117,7 @@ def _searches(service: Service) -> list[Operation]:
 
     async def export_runner_files(call: Call) -> Raw:
         permitted = await _may_read(service, call, call.query.path)
-        return Raw(await (await service.runners.use(*in_thread(call))).archive(call.query.path, permitted), TAR)
+        return Raw(await (await service.runners.use(*in_thread(call))).export(call.query.path, permitted), TAR)
 
     async def import_runner_files(call: Call) -> Unpacked:
         path, thread_id = call.query.path, call.path["thread_id"]

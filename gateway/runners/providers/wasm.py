@@ -43,7 +43,17 @@ from sandbox.errors import RequestError, SandboxError
 from sandbox.limits import DEFAULT_LIMITS
 from sandbox.snapshots.snapshot_format import PURPOSE
 from sandbox.wire import RunResult, RunStatus, SessionLimits
-from sandbox.workers.interface import Command, FileChanges, FileEntry, Folder, Operation, RunOutcome, Worker, WorkerLost, Workers
+from sandbox.workers.interface import (
+    Command,
+    CommandOutcome,
+    FileChanges,
+    FileEntry,
+    Folder,
+    Operation,
+    Worker,
+    WorkerLost,
+    Workers,
+)
 from sandbox.workers.local.worker import LocalWorkers
 
 LIMITS = msgspec.structs.replace(
@@ -118,6 +128,8 @@ class _Opened:
     worker: Worker
     values: dict[str, FileEntry] = field(default_factory=dict)
     removed: set[str] = field(default_factory=set)
+    has_more: bool = False
+    """The worker has large ones that it has not told."""
 
     def note(self, changes: FileChanges) -> None:
         for path in changes.removed:
@@ -127,10 +139,10 @@ class _Opened:
 
     @property
     def is_changed(self) -> bool:
-        return bool(self.values or self.removed)
+        return bool(self.values or self.removed or self.has_more)
 
     def forget(self) -> None:
-        self.values, self.removed = {}, set()
+        self.values, self.removed, self.has_more = {}, set(), False
 
 
 class WasmSession(RunnerSession):
@@ -201,6 +213,8 @@ class WasmSession(RunnerSession):
         try:
             found = self._held = await self._reach()
             yield
+            if found.has_more:
+                await self._persist_more(found)
             await self._persist(found)
         except BaseException:
             if self._opened is found and (found is None or found.is_changed):
@@ -217,6 +231,16 @@ class WasmSession(RunnerSession):
         values = await run_large(self.provider.tenant, size_bytes, _encode, found.values)
         await self.provider.states.save(self.id, values, [_FILE + path for path in found.removed])
         found.forget()
+
+    async def _persist_more(self, found: _Opened) -> None:
+        """What is large, when it is its turn."""
+        async with self.provider.gates.changes.enter(self.provider.tenant):
+            with self._notice_loss(found):
+                more = await found.worker.tell_folder(self.id)
+            self._check_there(found)
+            found.note(more.changes)
+            found.has_more = False
+            await self._persist(found)
 
     async def _settle(self) -> list[str]:
         """INVARIANT: files are persisted before what is known of their mounts."""
@@ -299,7 +323,7 @@ class WasmSession(RunnerSession):
             with self._notice_loss(found):
                 if await control.wait_or(running) and not running.done():
                     await found.worker.cancel_command(self.id)
-                outcome: RunOutcome = await running
+                outcome: CommandOutcome = await running
         except errors.Unavailable:
             found.forget()
             return None
@@ -307,6 +331,7 @@ class WasmSession(RunnerSession):
             running.cancel()
         self._check_there(found)
         found.note(outcome.changes)
+        found.has_more = outcome.has_more
         return outcome.result
 
     async def _describe_command(self, command: wire.Command) -> Command:
@@ -376,7 +401,8 @@ class WasmSession(RunnerSession):
     async def copy_from(self, other: RunnerSession) -> None:
         assert isinstance(other, WasmSession)
         await other._reach()
-        await self._replace(b"", other.id)
+        async with self._pass_gate():
+            await self._replace(b"", other.id)
         await self._settle()
 
     async def _replace(self, pack: bytes, source_id: str | None) -> None:

@@ -26,13 +26,15 @@ from sandbox.guests.state import SessionState
 from sandbox.snapshots import snapshot_format
 from sandbox.snapshots.snapshot_format import Origin
 from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest, RunResult
-from sandbox.workers.interface import Command, FileChanges, Folder, Frozen, OnOutput, Operation, Performed, RunOutcome
+from sandbox.workers.interface import Command, CommandOutcome, FileChanges, Folder, Frozen, OnOutput, Operation, Performed
 from sandbox.workers.local.file_changes import carry_out, compare
 from sandbox.workers.local.folder_files import READING, FolderFiles
 from sandbox.workers.local.side_programs import Fork, Spares
 from sandbox.workers.local.slots import SlotCancel
 
 FOLDERS_MAX: Final = 256
+CHANGES_BYTES_MAX: Final = 1 << 20
+"""Of what a command changed: more of it is told when there is room for it."""
 _STDERR: Final = 1
 
 
@@ -51,9 +53,17 @@ class Place:
         return FolderFiles(Vfs.at(self.files, self.limits), self.folder.top, self.folder.read_roots)
 
     def change(self, files: Checkpoint) -> FileChanges:
-        """They are the folder's from now on. What happened to /workspace since this was last asked."""
-        before, self.files, self.known = self.known, files, files
-        changes = compare(before, files)
+        """They are the folder's from now on. What happened to /workspace since this was last told."""
+        self.files = files
+        return self.tell() or FileChanges()
+
+    def tell(self, bytes_max: int | None = None) -> FileChanges | None:
+        """None: it is more than that, and is told another time."""
+        before = self.known
+        changes = compare(before, self.files)
+        if bytes_max is not None and sum(len(entry.data) for entry in changes.written) > bytes_max:
+            return None
+        self.known = self.files
         return FileChanges(removed=_add_names_below(before, changes.removed), written=changes.written)
 
 
@@ -104,7 +114,7 @@ class Folders:
             return Performed(data=data)
         return Performed(data=data, changes=place.change(files.vfs.checkpoint()))
 
-    def command(self, place: Place, command: Command, on_output: OnOutput | None, cancel: Cancel) -> RunOutcome:
+    def command(self, place: Place, command: Command, on_output: OnOutput | None, cancel: Cancel) -> CommandOutcome:
         fork = self._spares.take(command.language)
         try:
             fork.become(place.files, place.limits, check(command.limits), Registry())
@@ -112,8 +122,10 @@ class Folders:
                 FolderFiles(fork.vfs, place.folder.top).perform(Operation(verb="directory", path=command.cwd))
             result, is_kept = _run(fork, command, on_output, cancel)
             result = msgspec.structs.replace(result, stdout="", result=None)  # it was shown, and has no value
-            changes = place.change(fork.vfs.checkpoint()) if is_kept else FileChanges()
-            return RunOutcome(result=result, changes=changes)
+            if is_kept:
+                place.files = fork.vfs.checkpoint()
+            changes = place.tell(CHANGES_BYTES_MAX)
+            return CommandOutcome(result=result, changes=changes or FileChanges(), has_more=changes is None)
         finally:
             self._spares.discard(fork)
 

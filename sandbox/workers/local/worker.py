@@ -33,6 +33,7 @@ from sandbox.workers.interface import (
     AsideOutcome,
     CallReply,
     Command,
+    CommandOutcome,
     Facts,
     Fetch,
     FileChanges,
@@ -361,7 +362,7 @@ class LocalWorker:
         async with contextlib.nullcontext() if operation.verb in READING else place.turn:
             return await self._compute(lambda: Folders.perform(place, operation))
 
-    async def command(self, folder_id: str, command: Command, *, on_output: OnOutput | None = None) -> RunOutcome:
+    async def command(self, folder_id: str, command: Command, *, on_output: OnOutput | None = None) -> CommandOutcome:
         place, folders = self._folders.find(folder_id), self._folders
         cancel = SlotCancel(self._slots)
         async with place.turn:
@@ -374,6 +375,11 @@ class LocalWorker:
                 place.cancel = None
                 if output is not None:
                     output.flush()
+
+    async def tell_folder(self, folder_id: str) -> Performed:
+        place = self._folders.find(folder_id)
+        async with place.turn:
+            return Performed(changes=await self._compute(lambda: place.change(place.files)))
 
     async def cancel_command(self, folder_id: str) -> bool:
         cancel = self._folders.find(folder_id).cancel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -16,6 +17,15 @@ from tests.gateway.runners.places import NAMES, Check, Servers, Try, a_place, go
 from tests.gateway.runners.sshd import Server
 
 T = TypeVar("T")
+
+
+@pytest.fixture
+def deep_path(tmp_path: Path) -> Iterator[Path]:
+    """A folder for trees that are too deep for what cleans up after tests, also after one that failed."""
+    place = tmp_path / "deep"
+    place.mkdir()
+    yield place
+    subprocess.run(["rm", "-rf", str(place)], check=True)
 
 
 @pytest.fixture(scope="session")

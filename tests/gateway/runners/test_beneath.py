@@ -206,8 +206,9 @@ def make_deep(root: Path, depth: int) -> None:
     os.close(place)
 
 
-def test_tm_run_deep_a_tree_deeper_than_any_stack_is_removed(folders: tuple[Path, Path]) -> None:
-    root, outside = folders
+def test_tm_run_deep_a_tree_deeper_than_any_stack_is_removed(folders: tuple[Path, Path], deep_path: Path) -> None:
+    root, outside = deep_path / "root", folders[1]
+    root.mkdir()
     make_deep(root, 5000)
     (root / "d" / "link").symlink_to(outside)
     (root / "d" / "other").symlink_to(outside / "file")

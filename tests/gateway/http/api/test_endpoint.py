@@ -13,8 +13,10 @@ import pytest
 from gateway.configuration import Configuration
 from gateway.errors import StoreUnavailable
 from gateway.http.api import endpoint
+from gateway.http.api.admission import ANSWERS_EACH
 from gateway.http.pages import health
 from gateway.lifecycle.readiness import Preparation
+from gateway.pools import LARGE_BYTES
 from gateway.records import Token
 from tests.gateway.http.asking import Reply, ask
 from tests.gateway.http.rig import Rig
@@ -93,6 +95,48 @@ def test_tm_http_flood_a_body_keeps_its_room_when_its_client_has_left_and_its_wo
         assert (await ask(rig.asgi, "POST", "/v1/echo", body, token=acme)).status == 200
 
     serve(test, body_bytes_per_tenant_max=200_000)
+
+
+def test_tm_http_slow_large_answers_that_are_not_taken_have_a_share_of_the_memory() -> None:
+    made: list[str] = []
+
+    class Files(dict[str, bytes]):
+        def __contains__(self, path: object) -> bool:
+            made.append(str(path))
+            return super().__contains__(path)
+
+    async def test(rig: Rig) -> None:
+        acme, taken = rig.token("acme"), asyncio.Event()
+        rig.notes.files = Files(large=bytes(LARGE_BYTES + 1), small=b"x")
+
+        async def take_slowly(scope: Any, receive: Any, send: Any) -> None:
+            async def hold(message: Any) -> None:
+                if message["type"] == "http.response.body" and message["body"]:
+                    await taken.wait()
+                await send(message)
+
+            await rig.asgi(scope, receive, hold)
+
+        def start(count: int, asgi: Any = take_slowly) -> list[asyncio.Task[Reply]]:
+            return [asyncio.create_task(ask(asgi, "GET", "/v1/files/large", token=acme)) for _ in range(count)]
+
+        held = start(3 * ANSWERS_EACH)
+        while len(made) < ANSWERS_EACH:
+            await asyncio.sleep(0)
+        for _ in range(200):
+            await asyncio.sleep(0)
+        assert len(made) == ANSWERS_EACH, "the others wait before they are made"
+        assert (await ask(rig.asgi, "GET", "/v1/files/large", token=rig.token("globex"))).status == 200
+        held[0].cancel()
+        await asyncio.wait((held[0],))
+        while len(made) < ANSWERS_EACH + 2:  # globex's, and the next
+            await asyncio.sleep(0)
+        taken.set()
+        assert {one.status for one in await asyncio.gather(*held[1:])} == {200}
+        small = [await ask(rig.asgi, "GET", "/v1/files/small", token=acme) for _ in range(2 * ANSWERS_EACH)]
+        assert {one.status for one in small} == {200}
+
+    serve(test)
 
 
 def test_tm_store_away_every_request_is_503_and_the_service_is_not_ready_until_it_is_back(

@@ -531,17 +531,17 @@ def test_tm_run_escape_no_file_is_memory_that_no_limit_of_the_process_counts(tmp
     go(main())
 
 
-def test_tm_run_deep_a_session_that_left_a_deep_tree_is_discarded_and_swept(tmp_path: Path) -> None:
+def test_tm_run_deep_a_session_that_left_a_deep_tree_is_discarded_and_swept(deep_path: Path) -> None:
     dig = "import os\nfor _ in range(2000): os.mkdir('d'); os.chdir('d')"
 
     async def main() -> None:
-        provider = UnixLocal(tmp_path / "base")
-        (tmp_path / "base").mkdir()
+        provider = UnixLocal(deep_path / "base")
+        (deep_path / "base").mkdir()
         for remove in (lambda one: provider.discard(HERE, one.state), lambda one: provider.sweep([HERE], [])):
             session = await provider.create(HERE)
             assert await python(session, dig) == ""
             await session.close()
             await remove(session)
-            assert os.listdir(tmp_path / "base") == []
+            assert os.listdir(deep_path / "base") == []
 
     go(main())

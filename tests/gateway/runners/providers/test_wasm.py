@@ -369,6 +369,43 @@ def test_a_mounts_newer_object_is_never_replaced_by_what_a_lost_worker_had(tmp_p
     in_worker(check, place, volumes=tmp_path)
 
 
+def test_tm_snap_bomb_whole_workspaces_and_large_changes_come_one_at_a_time_for_a_tenant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is several times its size of the gateway's memory while it is on its way."""
+    inside, most = 0, 0
+
+    def count(place: Any, name: str) -> None:
+        ask = getattr(place, name)
+
+        async def counted(*args: Any, **options: Any) -> Any:
+            nonlocal inside, most
+            inside, most = inside + 1, max(most, inside + 1)
+            try:
+                await asyncio.sleep(0.02)
+                return await ask(*args, **options)
+            finally:
+                inside -= 1
+
+        monkeypatch.setattr(place, name, counted)
+
+    async def check(session: WasmSession, workers: ProcessWorkers) -> None:
+        nonlocal most
+        provider = session.provider
+        count(provider.states, "save")
+        others = [await provider.create(WASM) for _ in range(4)]
+        most = 0
+        large = "head -c 2000000 /dev/urandom > f"
+        assert {(await one).exit_code for one in [asyncio.ensure_future(run(one, "sh", "-c", large)) for one in others]} == {0}
+        assert most == 1
+        count(provider.blobs, "get")
+        taken = await others[0].snapshot()
+        assert taken is not None
+        most = 0
+        await asyncio.gather(*(one.restore(taken.snapshot_id) for one in others), others[1].export("."), others[2].snapshot())
+        assert most <= 2 and len({await read(one, "f") for one in others}) == 1
+
+    in_worker(check)
+
+
 def test_a_session_goes_on_in_the_worker_that_replaces_its_own() -> None:
     async def check(session: WasmSession, workers: ProcessWorkers) -> None:
         await write(session, "f", b"kept")

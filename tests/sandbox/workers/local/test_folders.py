@@ -41,6 +41,22 @@ def test_a_command_changes_the_folder_and_tells_what(play: Play) -> None:
     play(scene)
 
 
+def test_tm_snap_bomb_large_changes_are_told_when_they_are_asked_for(play: Play) -> None:
+    async def scene(worker: Worker) -> None:
+        await start(worker, FileEntry(path="/gone"))
+        done = await worker.command("f", shell("head -c 2000000 /dev/zero > large; rm gone"))
+        assert done.has_more and not done.changes
+        again = await worker.command("f", shell("echo 1 > small"))
+        assert again.has_more and not again.changes
+        told = (await worker.tell_folder("f")).changes
+        assert told.removed == ["/gone"] and [len(one.data) for one in told.written] == [2_000_000, 2]
+        assert not (await worker.tell_folder("f")).changes
+        last = await worker.command("f", shell("echo 2 > small"))
+        assert not last.has_more and [one.path for one in last.changes.written] == ["/small"]
+
+    play(scene)
+
+
 def test_a_command_begins_with_nothing_but_the_files_and_its_preparation(play: Play) -> None:
     async def scene(worker: Worker) -> None:
         await start(worker)
