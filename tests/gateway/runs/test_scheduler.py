@@ -60,6 +60,36 @@ def test_a_waiting_tenant_is_next_after_the_run_under_way() -> None:
     asyncio.run(main())
 
 
+def test_tm_lim_starve_of_those_that_wait_the_one_that_used_least_time_is_next() -> None:
+    async def main() -> None:
+        cpu, clock, order = dict.fromkeys("abcde", 0.0), [0.0], list[str]()
+        scheduler = Scheduler(1, lambda: dict(cpu), 1, lambda: clock[0])
+        go_on = {name: asyncio.Event() for name in ("a1", "b1", "c1", "d1", "a2", "e1")}
+
+        async def work(name: str) -> None:
+            async with scheduler.slot(name[0], MANY):
+                order.append(name)
+                await go_on[name].wait()
+
+        tasks = []
+        for name in go_on:
+            tasks.append(asyncio.create_task(work(name)))
+            await settle()
+        assert order == ["a1", "b1", "c1", "d1"], "newcomers begin at once; then there is no room"
+        for _ in range(3):
+            clock[0] += 1
+            cpu["a"] += 1
+            scheduler._tick()
+        go_on["a1"].set()
+        await settle()
+        assert order[4:] == ["e1"], "`a` asked first, and has computed all the time"
+        for event in go_on.values():
+            event.set()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(main())
+
+
 def test_a_full_queue_refuses_at_once() -> None:
     async def main() -> None:
         scheduler, quotas, go_on = Scheduler(1), Quotas(concurrent_runs=1, queued_runs=2), asyncio.Event()

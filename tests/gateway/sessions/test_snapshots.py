@@ -192,6 +192,31 @@ def test_tm_snap_bomb_comparing_and_importing_large_snapshots_takes_little_memor
     asyncio.run(main())
 
 
+def test_tm_snap_bomb_a_tenants_comparisons_hold_one_pair_of_snapshots_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    inside, most = 0, 0
+
+    async def main() -> None:
+        nonlocal inside, most
+        async with housed() as house:
+            session = await new(house)
+            await run(house, session, "small = 1")
+            old = await house.snapshots.take(ANN, session)
+            unseal = house.snapshots._seals.open
+
+            async def count(*args: Any) -> bytes:
+                nonlocal inside, most
+                inside, most = inside + 1, max(most, inside + 1)
+                await asyncio.sleep(0.01)
+                inside -= 1
+                return await unseal(*args)
+
+            monkeypatch.setattr(house.snapshots._seals, "open", count)
+            await asyncio.gather(*(house.snapshots.diff(ANN, old.id, old.id) for _ in range(6)))
+            assert most == 1
+
+    asyncio.run(main())
+
+
 def test_tm_snap_bomb_a_comparison_that_does_not_end_is_ended_with_its_request() -> None:
     async def main() -> None:
         async with housed() as house:
