@@ -95,7 +95,7 @@ int size_parse(const char *text, unsigned long long *value) {
     unsigned long long n = strtoull(text, &end, 10), unit = 1;
     if (*end) {
         static const char scale[] = "KMGTPE";
-        char c = *end == 'k' ? 'K' : *end;
+        char c = *end == 'k' ? 'K' : *end == 'm' ? 'M' : *end;
         const char *at = strchr(scale, c);
         if (c == 'b' && !end[1]) { unit = 512; end++; }
         else if (c == 'w' && !end[1]) { unit = 2; end++; }

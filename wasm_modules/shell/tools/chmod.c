@@ -188,7 +188,7 @@ int tool_realpath(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"canonicalize-existing", 0, 'e'}, {"canonicalize-missing", 0, 'm'},
         {"no-symlinks", 0, 's'}, {"strip", 0, 's'}, {"quiet", 0, 'q'}, {"zero", 0, 'z'}, {"relative-to", 1, 'r'},
         {"relative-base", 1, 'b'}, {"logical", 0, 'L'}, {"physical", 0, 'P'}, {0, 0, 0}};
-    int missing = 1, text = 0, quiet = 0, end = '\n', c, status = 0;
+    int missing = 1, text = 0, logical = 0, quiet = 0, end = '\n', c, status = 0;
     const char *to = NULL, *base = NULL;
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "emsqzLP", longs)) != -1;) switch (c) {
@@ -199,14 +199,18 @@ int tool_realpath(tool *t, int argc, char **argv) {
         case 'z': end = '\0'; break;
         case 'r': to = o.arg; break;
         case 'b': base = o.arg; break;
-        case 'L': case 'P': break;
+        case 'L': logical = 1; break;
+        case 'P': logical = 0; break;
         default: return 1;
     }
     if (o.index >= argc) { tool_fail(t, 1, "missing operand"); return tool_usage(t, 1); }
-    if (to && !(to = text ? normal(t, to) : path_real(t, to, 2))) return 1;
+    const char *named = to;
+    if (to && !(to = text ? normal(t, to) : path_real(t, to, missing))) return tool_fail_errno(t, 1, "%s", named);
     if (base && !(base = text ? normal(t, base) : path_real(t, base, 2))) return 1;
     for (int i = o.index; i < argc; i++) {
-        char *r = text ? normal(t, argv[i]) : path_real(t, argv[i], missing);
+        struct stat st;
+        char *r = text ? normal(t, argv[i]) : path_real(t, logical ? normal(t, argv[i]) : argv[i], missing);
+        if (r && text && !missing && path_stat(argv[i], &st) < 0) r = NULL;
         if (!r) { status = 1; if (!quiet) tool_fail_errno(t, 1, "%s", *argv[i] ? argv[i] : "''"); continue; }
         size_t n = base ? strlen(base) : 0;
         if (base && !strncmp(r, base, n) && (r[n] == '/' || !r[n])) r = relative(t, r, to ? to : base);

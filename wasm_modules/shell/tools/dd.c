@@ -52,7 +52,7 @@ static int take_number(dd_state *s, const char *value, unsigned long long *to) {
     const char *x = strchr(value, 'x');
     unsigned long long a, b = 1;
     int by = x && x > value;
-    if (!*value || size_parse(by ? tool_strndup(s->t, value, (size_t)(x - value)) : value, &a) < 0
+    if (!*value || strchr(value, 'm') || size_parse(by ? tool_strndup(s->t, value, (size_t)(x - value)) : value, &a) < 0
         || (by && size_parse(x + 1, &b) < 0))
         return tool_fail(s->t, 1, "invalid number: %s", tool_cite(s->t, value));
     *to = a * b;

@@ -12,7 +12,7 @@ typedef struct {
     int mode;                      /* 0 or N normal, u c y e n, F: forward ed, f: formats of the user's own */
     int styles;                    /* how many different ones were asked for */
     size_t context, width, tab_columns;
-    int brief, report_same, recursive, new_file, new_second, fold, all_space, space_change, trailing, blank_lines, text, strip_cr,
+    int brief, report_same, recursive, new_file, new_second, no_follow, fold, all_space, space_change, trailing, blank_lines, text, strip_cr,
         suppress, left_column, color;
     regex *ignore, *function;      /* function: -p and -F, lines that title what follows them */
     const char *label[2], *exclude[32], *starting;

@@ -39,7 +39,8 @@ static long locate_with(const target *f, const patch_hunk *h, long want, long fu
     }
     if (top < 0) top = 0;
     if (bottom < 0) return total >= old && fits(f, h, (size_t)(total - old), (size_t)top, 0) ? total - old : -1;
-    for (long d = 0; d <= total + 1; d++)
+    long first = want > total ? want - total : want < 0 ? -want : 0;       /* how far the nearest place that there is lies */
+    for (long d = first; d <= first + total + 1; d++)
         for (int sign = 0; sign < (d ? 2 : 1); sign++) {
             long at = want + (sign ? -d : d);
             if (at >= 0 && at <= total && at + old <= total + bottom && fits(f, h, (size_t)at, (size_t)top, (size_t)bottom))
@@ -246,7 +247,7 @@ static int patch_file(patch_state *s, patch_text *p, const char *path, int creat
     int to_standard = s->output && !strcmp(s->output, "-");
     io *messages = to_standard ? s->t->err : s->t->out;
     if (!s->silent) {
-        io_printf(messages, "%s file %s", s->dry ? "checking" : "patching", s->output ? s->output : path);
+        io_printf(messages, "%s file %s", s->dry ? "checking" : "patching", tool_shell_word(s->t, s->output ? s->output : path, 0));
         io_puts(messages, s->output ? tool_format(s->t, " (read from %s)\n", path) : "\n");
     }
     apply_all(s, p, kind, &f, &r);

@@ -11,12 +11,31 @@ static void add_line(tool *t, patch_hunk *h, char mark, span text) {
 
 int patch_line_starts(span s, const char *text) { size_t n = strlen(text); return s.n >= n && !memcmp(s.p, text, n); }
 
+/* "NAME" with C's escapes at p, in place of which it is put; what is no such thing stays. */
+static void unquote(char *p) {
+    static const char from[] = "abfnrtv\\\"", to[] = "\a\b\f\n\r\t\v\\\"";
+    char *out = p, *in = p + 1, *close = in;
+    while (*close && *close != '"') close += *close == '\\' && close[1] ? 2 : 1;
+    if (*p != '"' || *close != '"') return;
+    while (in < close) {
+        const char *at = *in == '\\' ? strchr(from, in[1]) : NULL;
+        if (at) { *out++ = to[at - from]; in += 2; }
+        else if (*in == '\\' && in[1] >= '0' && in[1] <= '7') {
+            int v = 0, digits = 0;
+            for (in++; digits < 3 && *in >= '0' && *in <= '7'; digits++) v = v * 8 + *in++ - '0';
+            *out++ = (char)v;
+        } else *out++ = *in++;
+    }
+    *out = '\0';
+}
+
 /* The path of a "--- name<tab>date" line with -p applied; empty when it has not so many parts. */
 const char *patch_name(tool *t, span line, int strip) {
     size_t n = line.n - 4;
     char *name = tool_strndup(t, line.p + 4, n), *tab = strchr(name, '\t');
     if (tab) *tab = '\0';
     else { char *end = name + strlen(name); while (end > name && (end[-1] == ' ' || end[-1] == '\r')) *--end = '\0'; }
+    unquote(name);
     if (!strcmp(name, "/dev/null")) return name;
     if (strip < 0) return path_last(name);
     for (; strip > 0; strip--) {

@@ -185,7 +185,7 @@ int tool_tar(tool *t, int argc, char **argv) {
         case O_EXCLUDE: tar_option_at(&s, 'E', o.next - o.index, o.arg); break;
         case O_VCS: for (size_t i = 0; i < sizeof vcs / sizeof *vcs; i++) tar_option_at(&s, 'E', 0, vcs[i]); break;
         case O_NO_RECURSION: tar_option_at(&s, TAR_FLAT, o.next - o.index, NULL); break;
-        case O_TRANSFORM: s.transform = o.arg; break;
+        case O_TRANSFORM: s.transform = s.transform ? tool_format(t, "%s;%s", s.transform, o.arg) : o.arg; break;
         case O_SHOW: s.show_changed = 1; break;
         case O_MTIME: if (set_mtime(&s, o.arg)) return 2; break;
         case O_OWNER: s.owner = o.arg; break;

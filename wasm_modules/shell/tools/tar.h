@@ -70,7 +70,9 @@ void tar_put_header(tar_state *s, tar_header *h);
 void tar_pad(tar_state *s);
 int tar_excluded(const tar_state *s, const char *path);
 int tar_wanted(tar_state *s, const char *name, int *seen);       /* seen[i]: operand i was found */
-char *tar_renamed(tar_state *s, const char *name);               /* as --transform says */
+/* As --transform says, which is substitutions in sed's language (with x for -E), done by sed. kind: r for a member's own name,
+ * s and h for what a symbolic and a hard link lead to. */
+char *tar_renamed(tar_state *s, const char *name, int kind);
 int tar_next(tar_state *s, size_t *at, tar_member *m);           /* 1, 0 at the end, -1 after a message */
 int tar_load(tar_state *s);
 int tar_store(tar_state *s);

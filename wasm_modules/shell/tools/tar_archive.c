@@ -13,6 +13,11 @@
 int tool_sed(tool *t, int argc, char **argv);
 
 void tar_put_octal(char *to, size_t n, unsigned long long v) {
+    if (n < 12 && v >> 3 * (n - 1)) {       /* too large for octal: binary, marked by the first bit */
+        for (size_t i = n; i-- > 1; v >>= 8) to[i] = (char)(v & 255);
+        to[0] = (char)0x80;
+        return;
+    }
     to[n - 1] = '\0';
     for (size_t i = n - 1; i-- > 0; v >>= 3) to[i] = (char)('0' + (v & 7));
 }
@@ -66,21 +71,7 @@ int tar_wanted(tar_state *s, const char *name, int *seen) {
 
 int tar_failed(tar_state *s) { return tool_fail(s->t, 2, "Exiting with failure status due to previous errors"); }
 
-/* --transform is a substitution in sed's language, and sed does it. Letters of tar's own (r s h and their capitals) choose kinds
- * of names; all are changed here. x stands for sed -E. */
-char *tar_renamed(tar_state *s, const char *name) {
-    if (!s->transform) return tool_strdup(s->t, name);
-    char *script = tool_strdup(s->t, s->transform), delim = script[0] ? script[1] : 0,
-         *flags = delim ? strrchr(script, delim) : NULL;
-    int extended = 0;
-    if (flags) {
-        char *to = ++flags;
-        for (const char *p = flags; *p; p++) {
-            extended |= *p == 'x';
-            if (!strchr("xrRsShH", *p)) *to++ = *p;
-        }
-        *to = '\0';
-    }
+static char *run_sed(tar_state *s, const char *name, char *script, int extended) {
     tool sub = *s->t;
     char *words[] = {"tar", extended ? "-E" : "-s", "-e", script, NULL};
     size_t n;
@@ -94,6 +85,63 @@ char *tar_renamed(tar_state *s, const char *name) {
     io_unref(sub.in);
     io_unref(sub.out);
     return changed;
+}
+
+enum { FOR_MEMBERS = 1, FOR_SYMLINKS = 2, FOR_LINKS = 4 };
+
+/* A letter that says which names are changed: r, s, h; a capital takes them out. 0 when it is none of these. */
+static int set_kind(int *kinds, char letter) {
+    static const char letters[] = "rshRSH";
+    const char *at = letter ? strchr(letters, letter) : NULL;
+    if (!at) return 0;
+    int kind = 1 << (at - letters) % 3;
+    if (at - letters < 3) *kinds |= kind; else *kinds &= ~kind;
+    return 1;
+}
+
+/* The end of the substitution at p, which is behind its second part's delimiter; NULL when that is not there. */
+static const char *parts_end(const char *p) {
+    char delim = p[0] == 's' ? p[1] : '\0';
+    if (!delim) return NULL;
+    p += 2;
+    for (int parts = 0; parts < 2; p++) {
+        if (!*p) return NULL;
+        if (*p == '\\' && p[1]) p++;
+        else if (*p == delim) parts++;
+    }
+    return p;
+}
+
+/* One substitution at p, done to name if it is for this kind. Behind it, and its ; */
+static const char *substitute(tar_state *s, const char *p, int kinds, int kind, char **name) {
+    buffer script = {.t = s->t};
+    int extended = 0;
+    const char *flags = parts_end(p);
+    if (!flags) flags = p + strcspn(p, ";");          /* sed says what is wrong with it */
+    buffer_add(&script, p, (size_t)(flags - p));
+    for (; *flags && *flags != ';'; flags++) {
+        if (*flags == 'x') extended = 1;
+        else if (!set_kind(&kinds, *flags)) buffer_putc(&script, *flags);
+    }
+    if (kinds & kind) *name = run_sed(s, *name, script.p, extended);
+    return *flags ? flags + 1 : flags;
+}
+
+char *tar_renamed(tar_state *s, const char *name, int kind) {
+    char *changed = tool_strdup(s->t, name);
+    int kinds = FOR_MEMBERS | FOR_SYMLINKS | FOR_LINKS;
+    if (!s->transform) return changed;
+    size_t n = strlen(changed);
+    int is_directory = kind == 'r' && n > 1 && changed[n - 1] == '/';
+    if (is_directory) changed[n - 1] = '\0';
+    for (const char *p = s->transform; *p;) {
+        if (!strncmp(p, "flags=", 6)) {
+            kinds = 0;
+            for (p += 6; *p && *p != ';'; p++) set_kind(&kinds, *p);
+            p += *p == ';';
+        } else p = substitute(s, p, kinds, kind == 'r' ? FOR_MEMBERS : kind == 's' ? FOR_SYMLINKS : FOR_LINKS, &changed);
+    }
+    return is_directory && *changed ? tool_format(s->t, "%s/", changed) : changed;
 }
 
 /* The path= record of a pax header. */

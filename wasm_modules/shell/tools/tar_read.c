@@ -107,7 +107,8 @@ static int extract_member(
     tar_state *s, const tar_header *h, const char *name, const char *aim, const char *content, unsigned long long size) {
     tool *t = s->t;
     while (*name == '/' && !s->absolute) name++;
-    if (!(name = stripped(s, tar_renamed(s, name)))) return 0;
+    if (!(name = stripped(s, tar_renamed(s, name, 'r')))) return 0;
+    if (h->type == '2' || h->type == '1') aim = tar_renamed(s, aim, h->type == '2' ? 's' : 'h');
     char *framed = tool_format(t, "/%s/", name);
     if (strstr(framed, "/../")) return tool_fail(t, 2, "%s: Member name contains '..'", name);
     if (s->verbose > 1) list_member(s, h, name, aim, size);
@@ -131,6 +132,7 @@ static int extract_member(
         if (s->keep == 's') return 0;
         if (s->keep == 'n' && st.st_mtim.tv_sec >= times[1].tv_sec)
             return tool_fail(t, 0, "Current %s is newer or same age", tool_cite(t, name));
+        if (S_ISDIR(st.st_mode)) rmdir(path);          /* an empty one gives way */
         if (!S_ISDIR(st.st_mode) && !(s->keep == 'o' && S_ISREG(st.st_mode))) unlink(path);
     }
     if (h->type == '2')
@@ -165,7 +167,9 @@ int tar_read(tar_state *s) {
         if (s->mode == 'x') r = extract_member(s, m.h, m.name, m.link, m.content, m.size);
         else if (s->mode == 'd') r = compare_member(s, &m);
         else {
-            const char *name = s->show_changed ? stripped(s, tar_renamed(s, m.name)) : m.name;
+            const char *name = s->show_changed ? stripped(s, tar_renamed(s, m.name, 'r')) : m.name;
+            if (s->show_changed && (m.h->type == '2' || m.h->type == '1'))
+                m.link = tar_renamed(s, m.link, m.h->type == '2' ? 's' : 'h');
             if (name) list_member(s, m.h, name, m.link, m.size);
         }
         if (r > status) status = r;

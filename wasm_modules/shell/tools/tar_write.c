@@ -19,19 +19,45 @@ static void put_long(tar_state *s, char type, const char *text) {
     tar_put_octal(h.size, 12, strlen(text) + 1);
     tar_put_octal(h.mtime, 12, 0);
     h.type = type;
+    memcpy(h.user, "root", 4);
+    memcpy(h.group, "root", 4);
     tar_put_header(s, &h);
     buffer_add(&s->data, text, strlen(text) + 1);
     tar_pad(s);
 }
 
+/* The numbers that Debian gives to names on every machine. */
+static const char users[] = " root=0 daemon=1 bin=2 sys=3 sync=4 games=5 man=6 lp=7 mail=8 news=9 uucp=10 proxy=13 www-data=33 backup=34"
+                            " list=38 nobody=65534 ";
+static const char groups[] = " root=0 daemon=1 bin=2 sys=3 adm=4 tty=5 disk=6 lp=7 mail=8 news=9 uucp=10 man=12 proxy=13 kmem=15"
+                             " dialout=20 cdrom=24 floppy=25 tape=26 sudo=27 audio=29 dip=30 www-data=33 backup=34 operator=37 list=38"
+                             " src=40 shadow=42 utmp=43 video=44 plugdev=46 staff=50 games=60 users=100 nogroup=65534 ";
+
+static unsigned number_of(const char *list, const char *name, unsigned other) {
+    size_t n = strlen(name);
+    for (const char *p = list; n && (p = strchr(p, ' ')) && *++p;)
+        if (!strncmp(p, name, n) && p[n] == '=') return (unsigned)strtoul(p + n + 1, NULL, 10);
+    return other;
+}
+
+static const char *name_of(tool *t, const char *list, unsigned id) {
+    for (const char *p = list; (p = strchr(p, '=')); p++) {
+        const char *name = p;
+        while (name[-1] != ' ') name--;
+        if (strtoul(p + 1, NULL, 10) == id) return tool_strndup(t, name, (size_t)(p - name));
+    }
+    return "";
+}
+
 /* --owner and --group: a name, a number, or name:number; else what the file has. */
-static void put_owner(tar_state *s, char number[8], char name[32], const char *given, unsigned id, const char *known) {
+static void put_owner(
+    tar_state *s, char number[8], char name[32], const char *given, unsigned id, const char *known, int is_group) {
     const char *colon = given ? strchr(given, ':') : NULL, *digits = colon ? colon + 1 : given;
     if (given && *digits >= '0' && *digits <= '9') id = (unsigned)strtoul(digits, NULL, 10);
-    else if (given && !strcmp(given, "root")) id = 0;
+    else if (given) id = number_of(is_group ? groups : users, given, id);
     if (given && (colon || digits != given || !(*given >= '0' && *given <= '9')))
         known = colon ? tool_strndup(s->t, given, (size_t)(colon - given)) : given;
-    else if (given) known = "";
+    else if (given) known = name_of(s->t, is_group ? groups : users, id);
     tar_put_octal(number, 8, id);
     if (!s->numeric) strncpy(name, known, 31);
 }
@@ -56,13 +82,13 @@ static int is_newer(tar_state *s, const char *name, long long mtime) {
 }
 
 /* One file, link or directory without what is in it, under the name it has in the archive. */
-static int add_member(tar_state *s, const char *path, const char *name, const struct stat *st) {
+static int add_member(tar_state *s, const char *path, const char *plain, const struct stat *st) {
     tool *t = s->t;
     char link[4096] = "";
     int is_dir = S_ISDIR(st->st_mode), is_link = S_ISLNK(st->st_mode);
-    const char *target = link, *twin = NULL;
-    if (is_link) { ssize_t n = readlink(path, link, sizeof link - 1); if (n >= 0) link[n] = '\0'; }
-    else if (!is_dir && st->st_nlink > 1 && !s->copy_links && (twin = linked_name(s, st, name))) target = twin;
+    const char *target = link, *twin = NULL, *name = tar_renamed(s, plain, 'r');
+    if (is_link) { ssize_t n = readlink(path, link, sizeof link - 1); if (n >= 0) link[n] = '\0'; target = tar_renamed(s, link, 's'); }
+    if (!is_dir && st->st_nlink > 1 && !s->copy_links && (twin = linked_name(s, st, plain))) target = tar_renamed(s, twin, 'h');
     if (s->verbose) io_printf(s->file && strcmp(s->file, "-") ? t->out : t->err, "%s\n", name);
     tar_header h;
     memset(&h, 0, sizeof h);
@@ -74,9 +100,9 @@ static int add_member(tar_state *s, const char *path, const char *name, const st
     if (s->set_mode) mode_apply(s->set_mode, &bits, is_dir, 0);
     tar_put_octal(h.mode, 8, bits);
     tar_put_octal(h.mtime, 12, (unsigned long long)(s->has_mtime ? s->mtime.tv_sec : st->st_mtim.tv_sec));
-    put_owner(s, h.uid, h.user, s->owner, st->st_uid, user_name(t, st->st_uid));
-    put_owner(s, h.gid, h.group, s->group, st->st_gid, group_name(t, st->st_gid));
-    h.type = is_dir ? '5' : is_link ? '2' : twin ? '1' : '0';
+    put_owner(s, h.uid, h.user, s->owner, st->st_uid, user_name(t, st->st_uid), 0);
+    put_owner(s, h.gid, h.group, s->group, st->st_gid, group_name(t, st->st_gid), 1);
+    h.type = is_dir ? '5' : twin ? '1' : is_link ? '2' : S_ISFIFO(st->st_mode) ? '6' : '0';
     buffer content = {.t = t};
     if (h.type == '0') {
         io *from = io_open(path, O_RDONLY, 0);
@@ -121,9 +147,8 @@ static int add_path(tar_state *s, const char *path, int depth) {
     }
     if (is_dir && *name && name[strlen(name) - 1] != '/') name = tool_format(t, "%s/", name);
     if (!*name) name = "./";
-    name = tar_renamed(s, name);
     if (s->has_newer && !is_dir && st.st_mtim.tv_sec < s->newer.tv_sec) return 0;
-    if (!s->update || is_newer(s, name, st.st_mtim.tv_sec)) status = add_member(s, path, name, &st);
+    if (!s->update || is_newer(s, tar_renamed(s, name, 'r'), st.st_mtim.tv_sec)) status = add_member(s, path, name, &st);
     if (status) return status;
     if (is_dir && !s->no_recursion && depth < 300 && !tool_too_deep(t)) {
         size_t n;

@@ -8,7 +8,7 @@
 typedef struct {
     tool *t;
     int delim, argc, max_args, max_lines, trace, no_empty, ask;
-    const char *replace, *eof;
+    const char *replace, *eof, *slot;   /* slot: the variable that says which of the commands at a time one is: the first */
     char **argv;
     io *inherited;               /* what commands read: nothing, unless -a leaves standard input to them */
     size_t max_chars;
@@ -54,6 +54,17 @@ static int next_item(xargs_state *s, int *line_end) {
     return any;
 }
 
+/* The environment with the slot in it. */
+static char **with_slot(xargs_state *s) {
+    char **old = s->t->environ ? s->t->environ(s->t) : NULL, **list;
+    size_t n = 0, kept = 0, len = strlen(s->slot);
+    while (old && old[n]) n++;
+    list = tool_alloc(s->t, (n + 2) * sizeof *list);
+    for (size_t i = 0; i < n; i++) if (strncmp(old[i], s->slot, len) || old[i][len] != '=') list[kept++] = old[i];
+    list[kept] = tool_format(s->t, "%s=0", s->slot);
+    return list;
+}
+
 static int run(xargs_state *s, char **argv, int argc) {
     if (s->trace) {
         for (int i = 0; i < argc; i++) io_printf(s->t->err, "%s%s", i ? " " : "", tool_name(s->t, argv[i]));
@@ -69,7 +80,7 @@ static int run(xargs_state *s, char **argv, int argc) {
     }
     io *in = s->inherited ? io_ref(s->inherited) : io_null();
     if (!in) tool_oom();
-    int status = tool_run_with(s->t, in, NULL, NULL, argc, argv);
+    int status = tool_run_with(s->t, in, NULL, s->slot ? with_slot(s) : NULL, argc, argv);
     io_unref(in);
     if (status == 255) { s->status = tool_fail(s->t, 124, "%s: exited with status 255; aborting", argv[0]); return -1; }
     if (status == 126 || status == 127) { s->status = status; return -1; }
@@ -106,7 +117,7 @@ static int run_batches(xargs_state *s) {
         int end;
         more = next_item(s, &end);
         if (more && s->eof && !strcmp(s->item.p, s->eof)) more = 0;
-        if (more && s->item.n + 1 > s->max_chars) return tool_fail(s->t, 1, "argument line too long");
+        int too_long = more && s->item.n + 1 > s->max_chars;
         if (more && count && bytes + s->item.n + 1 > s->max_chars) {
             argv[s->argc + count] = NULL;
             if (run(s, argv, s->argc + count) < 0) return s->status;
@@ -114,6 +125,7 @@ static int run_batches(xargs_state *s) {
             count = lines = 0;
             bytes = 0;
         }
+        if (too_long) return tool_fail(s->t, 1, "argument line too long");
         if (more) {
             if (count == cap) { cap *= 2; argv = tool_realloc(s->t, argv, ((size_t)s->argc + (size_t)cap + 1) * sizeof *argv); }
             argv[s->argc + count++] = tool_strndup(s->t, s->item.p, s->item.n);
@@ -197,7 +209,7 @@ int tool_xargs(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"null", 0, '0'}, {"arg-file", 1, 'a'}, {"delimiter", 1, 'd'}, {"eof", 2, 'e'},
         {"replace", 2, 'i'}, {"max-lines", 2, 'l'}, {"max-args", 1, 'n'}, {"max-procs", 1, 'P'}, {"interactive", 0, 'p'},
         {"no-run-if-empty", 0, 'r'}, {"max-chars", 1, 's'}, {"verbose", 0, 't'}, {"exit", 0, 'x'}, {"open-tty", 0, 'o'},
-        {"show-limits", 0, 128}, {"process-slot-var", 1, 128}, {0, 0, 0}};
+        {"show-limits", 0, 128}, {"process-slot-var", 1, 129}, {0, 0, 0}};
     static char *echo[] = {"echo", NULL};
     xargs_state s = {.t = t, .delim = -1, .max_chars = 128 * 1024, .item = {.t = t}};
     tool_opts o;
@@ -234,6 +246,10 @@ int tool_xargs(tool *t, int argc, char **argv) {
             break;
         case 't': s.trace = 1; break;
         case 'p': s.trace = s.ask = 1; break;
+        case 129:
+            if (strchr(o.arg, '=')) return tool_fail(t, 1, "option --process-slot-var may not be set to a value which includes `='");
+            s.slot = o.arg;
+            break;
         case 'P': case 'x': case 'o': case 128: break;
         default: return 1;
         }
@@ -242,7 +258,8 @@ int tool_xargs(tool *t, int argc, char **argv) {
     s.argc = o.index < argc ? argc - o.index : 1;
     for (int i = 0; limited && i < s.argc; i++) {
         size_t n = strlen(s.argv[i]) + 1;
-        s.max_chars = s.max_chars > n ? s.max_chars - n : 1;
+        if (s.max_chars < n) return tool_fail(t, 1, "cannot fit single argument within argument list size limit");
+        s.max_chars -= n;
     } /* the command counts */
     int status = s.replace ? run_replacing(&s) : run_batches(&s);
     t->in = standard;
