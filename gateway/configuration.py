@@ -80,8 +80,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     runners_docker_images: Annotated[tuple[str, ...], "Images that the `docker` runner may start."] = ()
     runners_domains: Annotated[
         tuple[str, ...],
-        "What commands of `unix-local` may reach where their destination has a network and the policy permits `net.connect`: "
-        "names, `*.example.com` for all below one, or `*`.",
+        "What commands of `unix-local` and `docker` may reach where their destination has a network and the policy permits "
+        "`net.connect`: names, `*.example.com` for all below one, or `*`.",
     ] = ()
     registry_pods: Annotated[str, "A folder whose `TENANT/pods` are shown as the local runtime of the registry."] = ""
     worker_profiles: Annotated[

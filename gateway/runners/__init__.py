@@ -5,7 +5,7 @@ In reading order: `wire`, `interface` (providers and the life of sessions), `com
 (the verbs of the HTTP layer), `provider_table` (which providers there are), `stored_runners` (what the store remembers),
 `thread_files` (the files of a session that is bound to a thread), `command_output`, `bindings` (which directories a session may
 use), `beneath` (paths held by the kernel), `artifacts`, `secret_refs`, `preview_tickets` (ports that may be seen),
-`port_preview`, `errors`, `mounts/`, `providers/`, `jail/`.
+`port_preview`, `proxied_network` (one port out of a jail), `errors`, `mounts/`, `providers/`, `jail/`.
 
 Imports nothing here: the supervisor of a jail starts from this package, and must start fast.
 """

@@ -1,11 +1,13 @@
 """`docker`: commands in a container of the local engine, each session with one and a directory of this machine as its workspace.
 
-Rules: the container has no network, no capabilities and no way to gain privileges, and runs as the workspace's owner; only the
-workspace, `{root}/{session id}`, and volumes are shared with it. Files are read and written in the shared directory itself, below
-it by the kernel's own account, so a link made inside the container leads nowhere. A cancel ends the command's process group, not
-the container. A session that is stopped keeps its container, which is started again, alone with its files, when the session is
-found again; one that is gone is made again over the same workspace, from its last snapshot if it has one. A snapshot has the
-workspace, and an image of the container's own files at that time. Nothing that is handed out names a path of this machine.
+Rules: the container has no capabilities and no way to gain privileges, and runs as the workspace's owner. Its network is a
+loopback device; if its destination asks for more, one port of that is the gateway's proxy (`gateway.runners.proxied_network`).
+Only the workspace, `{root}/{session id}`, and volumes are shared with it. Files are read and written in the shared directory
+itself, below it by the kernel's own account, so a link made inside the container leads nowhere. A cancel ends the command's
+process group, not the container. A session that is stopped keeps its container, which is started again, alone with its files,
+when the session is found again; one that is gone is made again over the same workspace, from its last snapshot if it has one. A
+snapshot has the workspace, and an image of the container's own files at that time. Nothing that is handed out names a path of
+this machine.
 
 THREAT[TM-RUN-SWAP]: the engine takes a directory by its path, and a program of the tenant could put a link there meanwhile. So
 before a container is used, it must show a random file that was put into the directory that was meant.
@@ -18,7 +20,9 @@ import contextlib
 import os
 import re
 import secrets as random
-from collections.abc import Mapping
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from signal import Signals
 from typing import Any, Unpack
@@ -32,6 +36,7 @@ from gateway.runners.errors import invalid, stale, unavailable, unsupported
 from gateway.runners.interface import Provider, Supplies
 from gateway.runners.mounts.manifests import check_manifest, place_mounts, volume_folder, volumes_folder
 from gateway.runners.providers.docker_api import Engine, Exec
+from gateway.runners.proxied_network import ProxiedNetwork, accept_all, check_network, list_variables, listen_within
 from gateway.runners.runner_session import RootedSession
 
 SOCKET = "/var/run/docker.sock"
@@ -42,13 +47,14 @@ _NOTES = "/run/hatchway"
 _START = 'echo $$ > "$0" && ulimit -t "$1" && ulimit -d "$2" && shift 2 && exec "$@"'
 _SIGNAL = 'kill -s "$1" -- "-$(cat "$0")"'
 _SHOW = 'read -r line < "$0" && echo "$line"'
+_SHOW_SOCKETS = 'while read -r line; do echo "$line"; done < /proc/net/tcp'
 _MEMORY_BYTES = 2 << 30
 _MOST_PROCESSES = 512
 
 
 class Docker(Provider["DockerSession"]):
     id = "docker"
-    config_keys = ("root", "image")
+    config_keys = ("root", "image", "network")
     capabilities = wire.RunnerCapabilities(
         command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
         artifact_export=True, mounts=wire.MountSupport(provider_native=True), pausable=True, detachable=True, streaming=True,
@@ -82,6 +88,7 @@ class Docker(Provider["DockerSession"]):
             raise unsupported("this gateway does not start that image", f"use one of: {', '.join(self.images)}")
         if not isinstance(root, str) or not root.startswith("/"):
             raise invalid("config.root must be an absolute path")
+        check_network(self.read_config(destination), self.proxy, self.id)
 
     def _find_root(self, destination: wire.Destination) -> Root:
         return Root.open(str(self.read_config(destination).get("root", self.base)), [self.base], writable=False)
@@ -193,11 +200,36 @@ class DockerSession(RootedSession):
         super().__init__(provider, destination, session_id, roots)
         self.top = roots.workspace.prefix
         self._free_notes = list(range(MAX_COMMANDS))
+        has_network = provider.proxy is not None and bool(provider.read_config(destination).get("network", False))
+        self._network = ProxiedNetwork(provider.proxy) if provider.proxy is not None and has_network else None
+        self._end_accepting: Callable[[], None] = lambda: None
 
     async def open(self, manifest: wire.Manifest, kept: Mapping[str, bytes]) -> None:
         await self.provider.engine.call("POST", f"/containers/{self.id}/start")
         await self.verify()
+        if self._network is not None:
+            self._end_accepting = accept_all(await self._listen(), self._network.reach)
         await super().open(manifest, kept)
+
+    async def _listen(self) -> socket.socket:
+        """The proxy's port in the container, which shows that it is there before a command is begun. THREAT[TM-RUN-SWAP]: the
+        engine names a process, and the process of that number may be another one here."""
+        found = await self.provider.engine.look(self.id)
+        try:
+            listening = await asyncio.to_thread(listen_within, int(found.get("Pid", 0)) or -1)
+        except OSError as error:
+            hint = f"the gateway must be root, and the engine on its machine; the kernel said: {error.strerror}"
+            raise unavailable("the network of a container cannot be entered", hint) from None
+        output, inode = Output(1 << 20), str(os.fstat(listening.fileno()).st_ino)
+        body = {"Cmd": ["/bin/sh", "-c", _SHOW_SOCKETS], "AttachStdin": False}
+        try:
+            await self.provider.engine.execute(self.id, body, b"", output)
+            if not any(inode in line.split() for line in output.text(STDOUT).splitlines()):
+                raise unavailable("the container does not show the port of its proxy", "is the engine on this machine?")
+        except BaseException:
+            listening.close()
+            raise
+        return listening
 
     async def _mount(self, path: str, mount: wire.Mount, known: bytes) -> None:
         """A volume, which the container was made with."""
@@ -220,11 +252,13 @@ class DockerSession(RootedSession):
 
     async def _execute(self, command: wire.Command, output: Output, control: Control) -> int | None:
         cwd = await asyncio.to_thread(self.roots.find_directory, command.cwd or ".")
-        number = self._free_notes.pop()
+        number, password = self._free_notes.pop(), random.token_hex(32)
+        own = [("TERM", TERM)] if command.terminal else []
+        own += list_variables(password).items() if self._network is not None else []
         note = f"{_NOTES}/{number}"
         body = {
             "Cmd": ["/bin/sh", "-c", _START, note, *_lower_limits(command), command.program, *command.args],
-            "Env": [f"{name}={value}" for name, value in [*([("TERM", TERM)] if command.terminal else []), *command.env]],
+            "Env": [f"{name}={value}" for name, value in [*own, *command.env]],
             "WorkingDir": f"{self.top}/{cwd}",
             "AttachStdin": True,
         }
@@ -234,15 +268,22 @@ class DockerSession(RootedSession):
             control.attach(_Handle(self, note, terminal))
 
         running = asyncio.create_task(self.provider.engine.execute(self.id, body, stdin, output, command.terminal, begin))
+        held = contextlib.nullcontext() if self._network is None else self._network.hold(password, control.connect)
         try:
+            return await self._wait(running, note, control, held)
+        finally:
+            self._free_notes.append(number)
+            running.cancel()
+
+    async def _wait(
+        self, running: asyncio.Task[int | None], note: str, control: Control, held: AbstractContextManager[None]
+    ) -> int | None:
+        with held:
             if await control.wait_or(running) and not running.done():
                 await self.signal(note, "TERM")
                 await asyncio.wait([running], timeout=self.grace_ms / 1000)
                 await self.signal(note, "KILL")
             return await running
-        finally:
-            self._free_notes.append(number)
-            running.cancel()
 
     async def signal(self, note: str, name: str) -> None:
         body = {"Cmd": ["/bin/sh", "-c", _SIGNAL, note, name], "AttachStdin": False}
@@ -263,5 +304,8 @@ class DockerSession(RootedSession):
         await self.provider.engine.call("POST", f"/containers/{self.id}/unpause")
 
     async def _close(self) -> None:
+        self._end_accepting()
+        if self._network is not None:
+            await self._network.close()
         with contextlib.suppress(NotFound, Conflict):  # it is gone, or does not run
             await self.provider.engine.call("POST", f"/containers/{self.id}/kill")

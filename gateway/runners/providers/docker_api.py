@@ -67,7 +67,7 @@ class Engine:
         return str((await self.call("POST", f"/containers/create?name={quote(name)}", body, what="image"))["Id"])
 
     async def look(self, container: str) -> dict[str, Any]:
-        """`Running`, `Paused` and `Labels` of a container; nothing if it is not there."""
+        """`Running`, `Paused`, `Pid` and `Labels` of a container; nothing if it is not there."""
         try:
             found = await self.call("GET", f"/containers/{quote(container, safe='')}/json")
         except GatewayError as refused:
@@ -75,7 +75,8 @@ class Engine:
                 return {}
             raise
         state, config = found.get("State", {}), found.get("Config", {})
-        return {"Running": bool(state.get("Running")), "Paused": bool(state.get("Paused")), "Labels": config.get("Labels") or {}}
+        own = {"Running": bool(state.get("Running")), "Paused": bool(state.get("Paused")), "Pid": state.get("Pid") or 0}
+        return {**own, "Labels": config.get("Labels") or {}}
 
     async def remove(self, target: str) -> None:
         """Remove a container or an image; one that is not there, or that something else still needs, is left."""

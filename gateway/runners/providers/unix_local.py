@@ -27,28 +27,26 @@ import os
 import posixpath
 import re
 import secrets
-import socket
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGTERM
 from typing import Any, Unpack
 
-from gateway.egress import Decide
 from gateway.egress.http1_exchange import Reader, Writer
-from gateway.egress.proxy import CONNECTIONS_MAX
 from gateway.errors import GatewayError
 from gateway.runners import beneath, wire
 from gateway.runners.bindings import WORKSPACE, Root, Roots, make_relative, open_below, refusal
 from gateway.runners.command_life import TERM, Control, Tracked
 from gateway.runners.command_output import Output
-from gateway.runners.errors import invalid, not_exposed, outside, stale, unavailable, unsupported
+from gateway.runners.errors import invalid, not_exposed, outside, stale, unavailable
 from gateway.runners.interface import Provider, Supplies
-from gateway.runners.jail.command_rules import PROGRAMS, PROXY_PORT, TEMPORARY
+from gateway.runners.jail.command_rules import PROGRAMS, TEMPORARY
 from gateway.runners.jail.handle import Jail, JailError, RunningCommand, read_ended
 from gateway.runners.mounts.manifests import Seed, volume_folder, volumes_folder
 from gateway.runners.mounts.object_stores import BUCKETS, S3Store
 from gateway.runners.mounts.store_mounts import StoreMount
+from gateway.runners.proxied_network import ProxiedNetwork, check_network, list_variables
 from gateway.runners.runner_session import RootedSession
 from sandbox.confinement import landlock, namespaces
 
@@ -127,11 +125,7 @@ class UnixLocal(Provider["UnixLocalSession"]):
             raise invalid("config.root must be an absolute path")
         if all(make_relative(base, posixpath.normpath(root)) is None for base in (str(self.base), os.path.realpath(self.base))):
             raise outside(root, "of this gateway")
-        if not isinstance(config.get("network", False), bool):
-            raise invalid("config.network must be true or false")
-        if config.get("network") and self.proxy is None:
-            hint = "its operator sets runners_domains to what they may reach"
-            raise unsupported("this gateway gives unix-local commands no network", hint)
+        check_network(config, self.proxy, self.id)
 
     async def _make(
         self, destination: wire.Destination, binding: wire.Binding, session_id: str, kept: Mapping[str, bytes]
@@ -220,12 +214,11 @@ class UnixLocalSession(RootedSession):
         self._folder = folder
         owner = os.stat(folder / "workspace")
         self._user, self._group = owner.st_uid, owner.st_gid
-        self._jail = jail
+        self._jail, config = jail, provider.read_config(destination)
         if jail is not None:
-            self.is_paused, jail.on_reach = jail.is_paused, self._reach
-        self._passwords: dict[str, Decide] = {}
-        """Of commands under way that may reach others: the policy's word for each."""
-        self._reaching: set[asyncio.Task[None]] = set()
+            self.is_paused = jail.is_paused
+        self._network = ProxiedNetwork(provider.proxy) if provider.proxy is not None and config.get("network", False) else None
+        self._connect(jail)
         self._starting = asyncio.Lock()
 
     async def _place(self, seed: Seed) -> None:
@@ -281,9 +274,9 @@ class UnixLocalSession(RootedSession):
 
     # Commands
 
-    @property
-    def _has_network(self) -> bool:
-        return self.provider.proxy is not None and bool(self.provider.read_config(self.destination).get("network", False))
+    def _connect(self, jail: Jail | None) -> None:
+        if jail is not None and self._network is not None:
+            jail.on_reach = self._network.reach
 
     async def _start(self) -> Jail:
         async with self._starting:
@@ -293,7 +286,7 @@ class UnixLocalSession(RootedSession):
             if self._jail is None:
                 try:
                     self._jail = await self._start_jail()
-                    self._jail.on_reach = self._reach
+                    self._connect(self._jail)
                 except (JailError, OSError) as error:
                     said = error.strerror if isinstance(error, OSError) else error  # its text may name a path
                     hint = f"is there all that the kernel must give for it? it said: {said}"
@@ -330,7 +323,7 @@ class UnixLocalSession(RootedSession):
             settings = {
                 "user": self._user,
                 "group": self._group,
-                "network": self._has_network,
+                "network": self._network is not None,
                 "programs": list(self.provider.jail.programs),
                 "places": places,
                 "limits": self.provider.limits,
@@ -341,7 +334,7 @@ class UnixLocalSession(RootedSession):
         asked = command.cwd or "."
         cwd = asked if asked == "." else await asyncio.to_thread(self.roots.find_directory, asked)
         top = self.roots.workspace.prefix
-        if self._has_network and not control.is_resumed:
+        if self._network is not None and not control.is_resumed:
             await self._start()
         own = {"PATH": _PATH, "HOME": top, "TMPDIR": TEMPORARY, "LANG": "C.UTF-8", **self._find_proxy(command)}
         spec = {
@@ -357,7 +350,9 @@ class UnixLocalSession(RootedSession):
         if running is None:
             return read_ended(self._find_log(command.command_id), output)
         control.attach(running)
-        with self._hold_password(command, control):
+        if self._network is None:
+            return await self._wait(command, running, control)
+        with self._network.hold(self._draw_password(command), control.connect):
             return await self._wait(command, running, control)
 
     async def _wait(self, command: wire.Command, running: RunningCommand, control: Control) -> int | None:
@@ -391,38 +386,7 @@ class UnixLocalSession(RootedSession):
         return hashlib.sha256(f"{self._jail.secret} {command.command_id}".encode("utf-8", "surrogatepass")).hexdigest()
 
     def _find_proxy(self, command: wire.Command) -> dict[str, str]:
-        if not self._has_network or self._jail is None:
-            return {}
-        proxy = f"http://command:{self._draw_password(command)}@127.0.0.1:{PROXY_PORT}"
-        names = {name: proxy for one in ("http", "https", "all") for name in (f"{one}_proxy", f"{one}_proxy".upper())}
-        return {**names, **{name: "localhost,127.0.0.1,::1" for name in ("no_proxy", "no_proxy".upper())}}
-
-    @contextlib.contextmanager
-    def _hold_password(self, command: wire.Command, control: Control) -> Iterator[None]:
-        """While it runs, what shows its password is its own."""
-        if not self._has_network or control.connect is None:
-            yield
-            return
-        password = self._draw_password(command)
-        self._passwords[password] = control.connect
-        try:
-            yield
-        finally:
-            del self._passwords[password]
-
-    def _reach(self, caller: socket.socket) -> None:
-        """A program of this session has connected to the proxy."""
-        proxy = self.provider.proxy
-        if proxy is None or len(self._reaching) >= CONNECTIONS_MAX:
-            return caller.close()
-
-        async def serve() -> None:
-            caller.setblocking(False)
-            await proxy.serve(*await asyncio.open_connection(sock=caller), self._passwords.get)
-
-        task = asyncio.create_task(serve())
-        self._reaching.add(task)
-        task.add_done_callback(self._reaching.discard)
+        return {} if self._network is None or self._jail is None else list_variables(self._draw_password(command))
 
     def _find_log(self, command_id: str) -> Path:
         return self._folder / "output" / _name(command_id)
@@ -463,9 +427,8 @@ class UnixLocalSession(RootedSession):
         return await asyncio.open_connection(sock=client)
 
     async def _close(self) -> None:
-        for task in list(self._reaching):
-            task.cancel()
-        await asyncio.gather(*self._reaching, return_exceptions=True)
+        if self._network is not None:
+            await self._network.close()
         if self._jail is not None and self._is_left:
             self._jail.leave()
         elif self._jail is not None:

@@ -30,6 +30,8 @@ import pytest
 IMAGE = "rust:latest"
 PROGRAMS = (
     "sh",
+    "bash",
+    "base64",
     "stty",
     "cat",
     "wc",

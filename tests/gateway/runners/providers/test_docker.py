@@ -10,6 +10,8 @@ import asyncio
 import contextlib
 import json
 import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -17,14 +19,18 @@ from typing import Any
 import msgspec
 import pytest
 
+from gateway.egress import Egress, EgressRefused
+from gateway.egress.proxy import Proxy
 from gateway.errors import Forbidden, GatewayError, NotFound, Unavailable, Unsupported
+from gateway.runners.command_life import Oversight
 from gateway.runners.providers.docker import Docker, DockerSession
 from gateway.runners.providers.docker_api import Engine
 from gateway.runners.session_state import MemoryStates
-from gateway.runners.wire import Destination, Manifest, ManifestEntry, Mount, SessionState, SnapshotRef
+from gateway.runners.wire import Command, Destination, Manifest, ManifestEntry, Mount, SessionState, SnapshotRef
 from tests.gateway.runners import dockerd
 from tests.gateway.runners.engine import FakeEngine
 from tests.gateway.runners.places import DOCKER, Servers, go, read, run, write
+from tests.gateway.web import answer, serve
 
 PLACE = Destination(id="d", provider_id="docker")
 OWN = "/tmp/own" if DOCKER == "docker" else "own"
@@ -284,3 +290,104 @@ def test_an_engine_that_does_not_start_skips_its_tests_saying_why(tmp_path: Path
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     with pytest.raises(pytest.skip.Exception, match="no cgroups here"), dockerd.serve():
         pass
+
+
+FETCH = """
+fetch() {
+  exec 3<>/dev/tcp/127.0.0.1/3128 || return
+  proxy=${HTTP_PROXY#http://}
+  printf 'GET http://%s:PORT/x HTTP/1.1\\r\\nHost: %s\\r\\nProxy-Authorization: Basic %s\\r\\n\\r\\n' \\
+    "$1" "$1" "$(printf %s "${proxy%@*}" | base64 -w 0)" >&3
+  read -r _ status _ <&3; echo "$1 $status"; cat <&3 | tr -d '\\r' | { while read -r line && [ -n "$line" ]; do :; done; cat; }
+}
+fetch web.example; fetch other.example; fetch web.test
+for host in 127.0.0.1 10.0.0.1 1.1.1.1; do (exec 4<>/dev/tcp/$host/PORT) 2>/dev/null && echo "reached $host"; done
+cat /proc/net/dev | wc -l
+"""
+
+
+@real
+def test_a_container_with_a_network_reaches_what_operator_and_policy_allow_through_the_proxy_and_nothing_else(trial: Any) -> None:
+    async def resolve(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    asked: list[str] = []
+
+    def decide(host: str, port: int, scheme: str) -> None:
+        asked.append(host)
+        if host == "other.example":
+            raise EgressRefused("PERMISSION_DENIED", "no")
+
+    async def check(make: Make) -> None:
+        async with serve(lambda request: answer(b"from outside\n")) as web:
+            egress = Egress(resolve=resolve, allow_private=["127.0.0.1/32"], ports=[web.port])
+            provider = make(proxy=Proxy(egress, ["*.example"]))
+            wanted = Destination(id="d", provider_id="docker", config={"network": True})
+            session = await provider.create(wanted)
+            command = Command(command_id="c", program="bash", args=["-c", FETCH.replace("PORT", str(web.port))])
+            for _ in range(2):
+                done = await session.start(command, Oversight(connect=decide)).stay()
+                assert done.stdout.split("\n")[:4] == [
+                    "web.example 200", "from outside", "other.example 403", "no"
+                ], done  # fmt: skip
+                assert "web.test 403" in done.stdout and "reached" not in done.stdout, done
+                assert done.stdout.split()[-1] == "3", "a loopback device and no other"
+                assert asked == ["web.example", "other.example"]
+                asked.clear()
+                refused = (await session.run(command)).stdout
+                assert refused.count(" 407\n") == 3, "without the policy's word there is none"
+                state = session.state
+                await session.close()  # its container is started again, with a new network
+                session = await provider.resume(wanted, state)
+            await session.close()
+
+    trial(check)
+
+
+def test_a_container_has_no_network_where_the_operator_lists_no_domains_or_the_engine_is_elsewhere(trial: Any) -> None:
+    async def check(make: Make) -> None:
+        wanted = Destination(id="d", provider_id="docker", config={"network": True})
+        with pytest.raises(Unsupported, match="gives docker commands no network"):
+            await make().create(wanted)
+        provider = make(proxy=Proxy(Egress(), ["*"]))
+        look = provider.engine.look
+
+        async def tell_other(container: str) -> dict[str, Any]:
+            found = await look(container)
+            return found and {**found, "Pid": os.getpid()}
+
+        provider.engine.look = tell_other  # type: ignore[method-assign]
+        with pytest.raises(Unavailable, match="the network of a container cannot be entered") as failed:
+            await provider.create(wanted)
+        assert "the machine's own network" in str(failed.value.error.hint)
+
+    trial(check)
+
+
+RAISE_LOOPBACK = """
+import fcntl, socket, struct, time
+fcntl.ioctl(socket.socket(socket.AF_INET, socket.SOCK_DGRAM), 0x8914, struct.pack("16sh14x", b"lo", 0x41))
+print("up", flush=True); time.sleep(60)
+"""
+
+
+@real
+def test_tm_run_swap_a_port_that_the_container_does_not_show_is_not_served(trial: Any) -> None:
+    async def check(make: Make) -> None:
+        with subprocess.Popen(["unshare", "--net", sys.executable, "-c", RAISE_LOOPBACK], stdout=subprocess.PIPE) as other:
+            try:
+                provider = make(proxy=Proxy(Egress(), ["*"]))
+                look = provider.engine.look
+
+                async def tell_other(container: str) -> dict[str, Any]:
+                    found = await look(container)
+                    return found and {**found, "Pid": other.pid}
+
+                provider.engine.look = tell_other  # type: ignore[method-assign]
+                assert other.stdout is not None and other.stdout.readline() == b"up\n"
+                with pytest.raises(Unavailable, match="does not show the port of its proxy"):
+                    await provider.create(Destination(id="d", provider_id="docker", config={"network": True}))
+            finally:
+                other.kill()
+
+    trial(check)
