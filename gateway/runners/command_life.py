@@ -42,10 +42,12 @@ _LEAST = {"timeout_ms": 1, "max_output_bytes": 0, "cpu_ms": 1, "memory_bytes": 1
 
 
 class Handle(Protocol):
-    """What a place lets be done to a command under way. The last two are of its terminal."""
+    """What a place lets be done to a command under way: it may be written to if it has a terminal or an open stdin, and has an
+    end of input if that is a stdin. The last is of its terminal."""
 
     async def signal(self, number: int) -> None: ...
     async def write(self, data: bytes) -> None: ...
+    async def end_input(self) -> None: ...
     async def resize(self, terminal: wire.Terminal) -> None: ...
 
 
@@ -138,19 +140,27 @@ class Tracked:
         return "failed" if self.task.cancelled() or self.task.exception() else self.task.result().status
 
     async def write(self, data: bytes) -> None:
-        """Type into its terminal."""
-        self._check_terminal()
+        """Type into its terminal, or write to its open stdin, as fast as it reads."""
+        if not self.command.open_stdin:
+            self._check_terminal("start it with `terminal` or `open_stdin`")
         if (handle := await self.control.reach(self.task)) is not None:
             await handle.write(data)
 
+    async def end_input(self) -> None:
+        """There is no more for its stdin. A terminal's end is typed."""
+        if not self.command.open_stdin:
+            raise unsupported("this command has no open stdin", "type ^D into a terminal")
+        if (handle := await self.control.reach(self.task)) is not None:
+            await handle.end_input()
+
     async def resize(self, terminal: wire.Terminal) -> None:
-        self._check_terminal()
+        self._check_terminal("start it with `terminal`")
         if (handle := await self.control.reach(self.task)) is not None:
             await handle.resize(terminal)
 
-    def _check_terminal(self) -> None:
+    def _check_terminal(self, hint: str) -> None:
         if self.command.terminal is None:
-            raise unsupported("this command has no terminal", "start it with `terminal`")
+            raise unsupported("this command has no terminal", hint)
 
     async def signal(self, number: int) -> None:
         """Where a place knows no signals, those that end a program cancel it."""
@@ -312,6 +322,10 @@ class CommandLife(abc.ABC):
             raise invalid("a command with a terminal has no stdin", "write to it while it runs")
         if command.terminal is not None and command.on_restart != "end":
             raise invalid("a command with a terminal ends with the gateway", "leave on_restart out")
+        if command.open_stdin and (command.stdin or command.terminal is not None):
+            raise invalid("a command with an open stdin has no other input", "write all of it while it runs")
+        if command.open_stdin and command.on_restart != "end":
+            raise invalid("a command with an open stdin ends with the gateway", "leave on_restart out")
         for name, _ in command.env:
             if not name or "=" in name:
                 raise invalid("an env name must not be empty or contain '='")

@@ -97,6 +97,8 @@ class RunnerSession(WorkspaceFiles):
         super()._check(command)
         if command.terminal is not None and not self.provider.capabilities.terminals:
             raise unsupported(f"a terminal is not supported by provider {self.provider.id}")
+        if command.open_stdin and not self.provider.capabilities.open_stdin:
+            raise unsupported(f"an open stdin is not supported by provider {self.provider.id}", "give it as `stdin`")
         if command.on_restart == "keep" and not self.provider.capabilities.keeps_commands:
             hint = "on_restart may be restart: it is begun again"
             raise unsupported(f"commands that outlive the gateway are not supported by provider {self.provider.id}", hint)

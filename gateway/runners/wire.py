@@ -33,7 +33,7 @@ class MountSupport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunnerCapabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """The last five are ours."""
+    """The last six are ours."""
 
     command_exec: bool
     file_read: bool
@@ -48,6 +48,7 @@ class RunnerCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     streaming: bool = False
     terminals: bool = False
     keeps_commands: bool = False
+    open_stdin: bool = False
 
 
 class SecretRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,9 +128,10 @@ class Terminal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`stdin`, the limits, `terminal` (the command has one, and no `stdin`) and `on_restart` are ours; limits can only be
-    lowered. `cpu_ms` and `memory_bytes` are of each process the command starts (of the program as a whole in `wasm`); `hatchway`
-    has the other gateway's instead. When the gateway restarts, a command ends, is kept running, or is begun again."""
+    """`stdin`, the limits, `terminal` (the command has one, and no `stdin`), `on_restart` and `open_stdin` (its input is written
+    while it runs, until its end is said) are ours; limits can only be lowered. `cpu_ms` and `memory_bytes` are of each process
+    the command starts (of the program as a whole in `wasm`); `hatchway` has the other gateway's instead. When the gateway
+    restarts, a command ends, is kept running, or is begun again."""
 
     command_id: str
     program: str
@@ -143,6 +145,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     memory_bytes: int | None = None
     terminal: Terminal | None = None
     on_restart: Literal["end", "keep", "restart"] = "end"
+    open_stdin: bool = False
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -222,6 +222,10 @@ class AsyncLive:
         for start in range(0, len(text), TYPED_MAX):
             await self._say({"kind": "input", "data": text[start : start + TYPED_MAX]})
 
+    async def end_input(self) -> None:
+        """There is no more for its open stdin."""
+        await self._say({"kind": "end"})
+
     async def resize(self, rows: int, columns: int) -> None:
         await self._say({"kind": "resize", "terminal": {"rows": rows, "columns": columns}})
 

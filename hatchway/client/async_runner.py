@@ -31,8 +31,9 @@ T = TypeVar("T")
 
 
 class CommandOptions(TypedDict, total=False):
-    """Of a command, besides what it runs. `terminal` is (rows, columns): it has one of that size, and no `stdin`. `on_restart`
-    says what becomes of it when the gateway restarts: end, keep or restart."""
+    """Of a command, besides what it runs. `terminal` is (rows, columns): it has one of that size, and no `stdin`. With
+    `open_stdin` its input is what is written to it while it runs. `on_restart` says what becomes of it when the gateway restarts:
+    end, keep or restart."""
 
     command_id: str
     cwd: str
@@ -41,6 +42,7 @@ class CommandOptions(TypedDict, total=False):
     timeout_ms: int
     terminal: tuple[int, int]
     on_restart: str
+    open_stdin: bool
 
 
 class RunnerOptions(TypedDict, total=False):
@@ -187,6 +189,14 @@ class AsyncRemoteCommand:
     async def signal(self, name: str) -> None:
         """INT, TERM, KILL, HUP, USR1, …"""
         await self._get(bytes, "signal_command", signal=name)
+
+    async def write(self, text: str) -> None:
+        """Into its terminal or open stdin; returns when it was taken."""
+        await self._get(bytes, "write_to_command", data=text)
+
+    async def end_input(self) -> None:
+        """There is no more for its open stdin."""
+        await self._get(bytes, "write_to_command", end=True)
 
     async def cancel(self) -> bool:
         """End it. Whether it was under way."""

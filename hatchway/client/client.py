@@ -140,6 +140,8 @@ class RemoteCommand:
     logs = make_blocking(AsyncRemoteCommand.logs)
     watch = make_iterator(AsyncRemoteCommand.watch)
     signal = make_blocking(AsyncRemoteCommand.signal)
+    write = make_blocking(AsyncRemoteCommand.write)
+    end_input = make_blocking(AsyncRemoteCommand.end_input)
     cancel = make_blocking(AsyncRemoteCommand.cancel)
 
     def live(self, after: int = 0) -> RemoteLive:
@@ -159,6 +161,7 @@ class RemoteLive:
     events = make_iterator(AsyncLive.events)
     expect = make_blocking(AsyncLive.expect)
     write = make_blocking(AsyncLive.write)
+    end_input = make_blocking(AsyncLive.end_input)
     resize = make_blocking(AsyncLive.resize)
     signal = make_blocking(AsyncLive.signal)
     cancel = make_blocking(AsyncLive.cancel)

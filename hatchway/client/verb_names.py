@@ -174,6 +174,7 @@ _VERBS: Final = (
     Verb("runners commands", "list_commands", "command_id status exit_code program"),
     Verb("runners wait", "wait_for_command", about="wait for a command, and show what came of it"),
     Verb("runners signal", "signal_command", words="signal"),
+    Verb("runners input", "write_to_command", words="data", about="write to a command's terminal or open stdin; --end: no more"),
     Verb("runners cancel", "cancel_command"),
     Verb("runners ports", "list_runner_ports", "port url", about="list exposed ports, with addresses that show them for an hour"),
     Verb("runners expose", "expose_runner_port", "url", words="port", about="expose a port to previews, and say its address"),

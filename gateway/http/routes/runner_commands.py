@@ -57,9 +57,13 @@ class CommandCancelled(msgspec.Struct, frozen=True):
 
 
 class InputMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="input", tag_field="kind"):
-    """Typed into the command's terminal."""
+    """Typed into the command's terminal, or written to its open stdin."""
 
     data: str
+
+
+class EndMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="end", tag_field="kind"):
+    """The end of its open stdin."""
 
 
 class ResizeMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="resize", tag_field="kind"):
@@ -74,7 +78,14 @@ class CancelMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     pass
 
 
-Message = InputMessage | ResizeMessage | SignalMessage | CancelMessage
+class CommandInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Typed into the command's terminal, or written to its open stdin; with `end` there is no more for that."""
+
+    data: str = ""
+    end: bool = False
+
+
+Message = InputMessage | EndMessage | ResizeMessage | SignalMessage | CancelMessage
 
 
 def operations(service: Service) -> list[Operation]:
@@ -97,6 +108,13 @@ def operations(service: Service) -> list[Operation]:
 
     async def signal_command(call: Call) -> None:
         await (await _find(service, call)).signal(_number(call.body.signal))
+
+    async def write_to_command(call: Call) -> None:
+        found = await _find(service, call)
+        if call.body.data:
+            await found.write(call.body.data.encode())
+        if call.body.end:
+            await found.end_input()
 
     async def cancel_command(call: Call) -> CommandCancelled:
         thread_id, command_id = call.path["thread_id"], call.path["command_id"]
@@ -122,6 +140,8 @@ def operations(service: Service) -> list[Operation]:
             list_commands, answer=list[wire.CommandInfo]),
         row("POST", command + "/signal", "Send a command a signal", signal_command, body=Signal,
             statuses={501: "The provider cannot do this."}),
+        row("POST", command + "/input", "Write to a command's terminal or open stdin, and wait until it was taken",
+            write_to_command, body=CommandInput, deadline_ms=wire.MAX_TIMEOUT_MS, statuses={501: "It has neither."}),
         row("POST", command + "/cancel", "Cancel a command", cancel_command, answer=CommandCancelled),
         row("GET", command + "/live", "A command's events on a WebSocket, and its terminal", live_command, query=LogQuery,
             websocket=True),
@@ -185,5 +205,7 @@ async def _carry_out(found: Tracked, message: Message) -> None:
         await found.signal(_number(message.signal))
     elif isinstance(message, InputMessage):
         await found.write(message.data.encode())
+    elif isinstance(message, EndMessage):
+        await found.end_input()
     else:
         await found.resize(message.terminal)

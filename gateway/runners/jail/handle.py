@@ -59,7 +59,7 @@ class Jail:
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[str, asyncio.Future[tuple[dict[str, Any], list[int]] | None]] = {}
         self._numbers = itertools.count(1)
-        self._pipes: set[_Pipe | _KeptLog] = set()
+        self._pipes: set[_Pipe | _KeptLog | _Entry] = set()
         self.is_gone = self.is_paused = False
         control.setblocking(False)
         self._loop.add_reader(control, self._hear)
@@ -123,20 +123,29 @@ class Jail:
             signal.pidfd_send_signal(found[0], signal.SIGKILL)
             _end(found[0])
 
-    async def run(self, spec: dict[str, Any], stdin: bytes, output: Output, terminal: Terminal | None = None) -> RunningCommand:
+    async def run(
+        self, spec: dict[str, Any], stdin: bytes | None, output: Output, terminal: Terminal | None = None
+    ) -> RunningCommand:
+        """Without `stdin` it is written while it runs."""
         name = str(next(self._numbers))
         ended = self._expect(name)
         with contextlib.ExitStack() as stack:
             described = stack.enter_context(_memory(json.dumps({**spec, "terminal": terminal is not None}).encode()))
+            entry: _Entry | None = None
             if terminal is None:
-                given = [stack.enter_context(_memory(stdin)).fileno()]
+                if stdin is None:
+                    reading, writing = os.pipe2(os.O_CLOEXEC)
+                    stack.callback(os.close, reading)
+                    entry, given = _Entry(self, writing), [reading]
+                else:
+                    given = [stack.enter_context(_memory(stdin)).fileno()]
                 ends = [os.pipe2(os.O_CLOEXEC) for _ in range(2)]
             else:
                 given, ends = [], [os.openpty()]
             for _, theirs in ends:
                 stack.callback(os.close, theirs)
             pipes = [_Pipe(self, ours, stream, output) for stream, (ours, _) in enumerate(ends)]
-            running = RunningCommand(self, name, ended, pipes)
+            running = RunningCommand(self, name, ended, pipes, entry)
             if terminal is not None:
                 await running.resize(terminal)
                 given = [ends[0][1]] * 2
@@ -270,8 +279,10 @@ class RunningCommand:
         name: str,
         ended: asyncio.Future[tuple[dict[str, Any], list[int]] | None],
         pipes: Sequence[_Pipe | _KeptLog],
+        entry: _Entry | None = None,
     ) -> None:
-        self._jail, self._name, self.ended, self._pipes = jail, name, ended, pipes
+        self._jail, self._name, self.ended, self._pipes, self._entry = jail, name, ended, pipes, entry
+        self._writing = asyncio.Lock()
 
     async def wait(self, seconds: float | None = None) -> bool:
         """Has it ended, or its supervisor with it?"""
@@ -282,13 +293,20 @@ class RunningCommand:
         self._jail.tell("signal", id=self._name, number=number)
 
     async def write(self, data: bytes) -> None:
-        """Into its terminal, as fast as it is read there."""
-        view = memoryview(data)
-        while view and not self.ended.done():
-            taken = self._pipes[0].write(view)
-            view = view[taken:]
-            if not taken:
-                await asyncio.sleep(_SLOW_SECONDS)
+        """Into its terminal or its stdin, as fast as it is read there."""
+        view, into = memoryview(data), self._pipes[0] if self._entry is None else self._entry
+        async with self._writing:
+            while view and not self.ended.done():
+                taken = into.write(view)
+                view = view[taken:]
+                if not taken:
+                    await asyncio.sleep(_SLOW_SECONDS)
+
+    async def end_input(self) -> None:
+        """After what is being written."""
+        async with self._writing:
+            if self._entry is not None:
+                self._entry.close()
 
     async def resize(self, terminal: Terminal) -> None:
         self._pipes[0].resize(terminal)
@@ -301,11 +319,41 @@ class RunningCommand:
         """Take what it wrote before it ended; its exit code."""
         for pipe in self._pipes:
             pipe.finish()
+        if self._entry is not None:
+            self._entry.close()
         self._jail.tell("forget", id=self._name)
         self._jail._waiting.pop(self._name, None)
         answer = self.ended.result() if self.ended.done() else None
         said = next((pipe.end for pipe in self._pipes if pipe.end is not None), answer and answer[0])
         return said["code"] if said is not None else None
+
+
+class _Entry:
+    """The writing end of a command's stdin."""
+
+    def __init__(self, jail: Jail, descriptor: int) -> None:
+        self._jail, self._descriptor = jail, descriptor
+        os.set_blocking(descriptor, False)
+        jail._pipes.add(self)
+
+    def write(self, data: memoryview) -> int:
+        return _write(self._descriptor, data)
+
+    def close(self) -> None:
+        self._jail._pipes.discard(self)
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _write(descriptor: int, data: memoryview) -> int:
+    """How much was taken."""
+    try:
+        return os.write(descriptor, data) if descriptor >= 0 else len(data)
+    except BlockingIOError:
+        return 0
+    except OSError:
+        return len(data)  # no process reads it any more
 
 
 class _Pipe:
@@ -340,13 +388,7 @@ class _Pipe:
         self._jail._loop.add_reader(self._descriptor, self._read)
 
     def write(self, data: memoryview) -> int:
-        """How much was taken."""
-        try:
-            return os.write(self._descriptor, data) if self._descriptor >= 0 else len(data)
-        except BlockingIOError:
-            return 0
-        except OSError:
-            return len(data)  # no process reads it any more
+        return _write(self._descriptor, data)
 
     def resize(self, terminal: Terminal) -> None:
         if self._descriptor >= 0:

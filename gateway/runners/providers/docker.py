@@ -58,7 +58,7 @@ class Docker(Provider["DockerSession"]):
     capabilities = wire.RunnerCapabilities(
         command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
         artifact_export=True, mounts=wire.MountSupport(provider_native=True), pausable=True, detachable=True, streaming=True,
-        terminals=True,
+        terminals=True, open_stdin=True,
     )  # fmt: skip
 
     def __init__(
@@ -177,19 +177,23 @@ def _lower_limits(command: wire.Command) -> tuple[str, str]:
 class _Handle:
     """A command under way."""
 
-    def __init__(self, session: DockerSession, note: str, terminal: Exec | None) -> None:
-        self._session, self._note, self._terminal = session, note, terminal
+    def __init__(self, session: DockerSession, note: str, begun: Exec | None) -> None:
+        self._session, self._note, self._exec = session, note, begun
 
     async def signal(self, number: int) -> None:
         await self._session.signal(self._note, Signals(number).name.removeprefix("SIG"))
 
     async def write(self, data: bytes) -> None:
-        if self._terminal is not None:
-            await self._terminal.write(data)
+        if self._exec is not None:
+            await self._exec.write(data)
+
+    async def end_input(self) -> None:
+        if self._exec is not None:
+            self._exec.end_input()
 
     async def resize(self, terminal: wire.Terminal) -> None:
-        if self._terminal is not None:
-            await self._terminal.resize(terminal)
+        if self._exec is not None:
+            await self._exec.resize(terminal)
 
 
 class DockerSession(RootedSession):
@@ -262,10 +266,10 @@ class DockerSession(RootedSession):
             "WorkingDir": f"{self.top}/{cwd}",
             "AttachStdin": True,
         }
-        stdin = command.stdin.encode("utf-8", "surrogateescape")
+        stdin = None if command.open_stdin else command.stdin.encode("utf-8", "surrogateescape")
 
-        def begin(terminal: Exec | None) -> None:
-            control.attach(_Handle(self, note, terminal))
+        def begin(begun: Exec | None) -> None:
+            control.attach(_Handle(self, note, begun))
 
         running = asyncio.create_task(self.provider.engine.execute(self.id, body, stdin, output, command.terminal, begin))
         held = contextlib.nullcontext() if self._network is None else self._network.hold(password, control.connect)

@@ -90,12 +90,13 @@ class Engine:
         self,
         container: str,
         body: dict[str, Any],
-        stdin: bytes,
+        stdin: bytes | None,
         output: Output,
         terminal: Terminal | None = None,
         on_begun: Callable[[Exec | None], None] = lambda terminal: None,
     ) -> int | None:
-        """Run to the end; the exit code. `on_begun` is told when it runs, and of its terminal, if it is to have one."""
+        """Run to the end; the exit code. `on_begun` is told when it runs, and of what can be written to, if it is to have a
+        terminal, or no `stdin` yet."""
         is_terminal = terminal is not None
         body = {**body, "Tty": is_terminal}
         made = await self.call("POST", f"/containers/{container}/exec", {**body, "AttachStdout": True, "AttachStderr": True})
@@ -106,8 +107,9 @@ class Engine:
                 raise unavailable(f"the Docker engine answered {exchange.status}")
             early, reader, writer = exchange.take_connection()
             if terminal is None:
-                on_begun(None)
-                await _give(writer, stdin)
+                on_begun(Exec(self, name, writer) if stdin is None else None)
+                if stdin is not None:
+                    await _give(writer, stdin)
                 await _take(early, reader, output)
             else:
                 begun = Exec(self, name, writer)
@@ -122,7 +124,7 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Exec:
-    """A terminal under way."""
+    """A terminal under way, or a stdin that is open."""
 
     engine: Engine
     name: str
@@ -132,6 +134,10 @@ class Exec:
         with contextlib.suppress(OSError):
             self.writer.write(data)
             await self.writer.drain()
+
+    def end_input(self) -> None:
+        if isinstance(self.writer, asyncio.StreamWriter) and self.writer.can_write_eof():
+            self.writer.write_eof()
 
     async def resize(self, terminal: Terminal) -> None:
         await self.engine.call("POST", f"/exec/{self.name}/resize?h={terminal.rows}&w={terminal.columns}", what="exec")

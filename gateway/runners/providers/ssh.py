@@ -67,6 +67,8 @@ _LISTENS = (
 _CONNECT_SECONDS = 20
 _DRAIN_SECONDS = 0.5
 _SLOW_SECONDS = 0.01
+_GIVEN_MAX = 256 << 10
+"""Bytes of input that wait here for the far end to take them."""
 """How long a channel whose output is full is not read."""
 
 
@@ -88,6 +90,11 @@ class Channel(asyncssh.SSHClientSession[bytes]):
             self._channel.write(data)
             if is_all:
                 self._channel.write_eof()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether much of what was given has not been taken there."""
+        return self._channel is not None and not self.ended.done() and self._channel.get_write_buffer_size() > _GIVEN_MAX
 
     async def resize(self, terminal: wire.Terminal) -> None:
         assert self._channel is not None
@@ -139,7 +146,7 @@ class Ssh(Provider["SshSession"]):
     config_keys = ("host", "port", "username", "root", "host_key", "identity")
     capabilities = wire.RunnerCapabilities(
         command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=True, cancellation=True,
-        artifact_export=True, detachable=True, streaming=True, terminals=True,
+        artifact_export=True, detachable=True, streaming=True, terminals=True, open_stdin=True,
     )  # fmt: skip
 
     def __init__(self, hosts: Sequence[str] = (), **supplies: Unpack[Supplies]) -> None:
@@ -214,6 +221,11 @@ class _Handle:
 
     async def write(self, data: bytes) -> None:
         self._channel.give(data, is_all=False)
+        while self._channel.is_full:
+            await asyncio.sleep(_SLOW_SECONDS)
+
+    async def end_input(self) -> None:
+        self._channel.give(b"", is_all=True)
 
     async def resize(self, terminal: wire.Terminal) -> None:
         await self._channel.resize(terminal)
@@ -265,7 +277,9 @@ class SshSession(RunnerSession):
 
     # The far end
 
-    async def _start(self, line: str, stdin: bytes, output: Output, terminal: wire.Terminal | None = None) -> Channel:
+    async def _start(
+        self, line: str, stdin: bytes, output: Output, terminal: wire.Terminal | None = None, *, is_open: bool = False
+    ) -> Channel:
         options: dict[str, Any] = {}
         if terminal is not None:
             size, modes = (terminal.columns, terminal.rows), {asyncssh.PTY_ECHO: 0, asyncssh.PTY_ICANON: 0}
@@ -277,7 +291,7 @@ class SshSession(RunnerSession):
             raise errors.unavailable("the ssh connection is lost", "it is made again at the next use") from None
         assert isinstance(channel, Channel)
         self._channels.add(channel)
-        channel.give(stdin, is_all=terminal is None)
+        channel.give(stdin, is_all=terminal is None and not is_open)
         return channel
 
     async def _far(self, verb: str, root: str, below: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
@@ -336,7 +350,7 @@ class SshSession(RunnerSession):
         ).encode()  # fmt: skip
         line = "exec " + shlex.join([*_PROGRAM, "run", self._root, self.id, cwd, str(len(described)), mark])
         given = described + command.stdin.encode("utf-8", "surrogateescape")
-        channel = await self._start(line, given, output, command.terminal)
+        channel = await self._start(line, given, output, command.terminal, is_open=command.open_stdin)
         control.attach(_Handle(self, channel, mark))
         if await control.wait_or(channel.ended):
             channel.signal("TERM")

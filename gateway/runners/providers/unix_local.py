@@ -90,7 +90,7 @@ class UnixLocal(Provider["UnixLocalSession"]):
             command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=True, cancellation=True,
             artifact_export=True,
             mounts=wire.MountSupport(provider_native=True, s3=self.http is not None, r2=self.http is not None),
-            pausable=True, detachable=True, streaming=True, terminals=True, keeps_commands=True,
+            pausable=True, detachable=True, streaming=True, terminals=True, keeps_commands=True, open_stdin=True,
         )  # fmt: skip
 
     @property
@@ -369,7 +369,7 @@ class UnixLocalSession(RootedSession):
         """None if it was kept, and its jail is no more."""
         stdin = command.stdin.encode("utf-8", "surrogateescape")
         if command.on_restart != "keep":
-            return await (await self._start()).run(spec, stdin, output, command.terminal)
+            return await (await self._start()).run(spec, None if command.open_stdin else stdin, output, command.terminal)
         name, log = f"kept {command.command_id}", self._find_log(command.command_id)
         if control.is_resumed:
             jail = self._jail

@@ -288,6 +288,38 @@ def test_a_terminal_is_given_sized_typed_into_and_resized_or_refused_by_name(tri
     trial(check)
 
 
+def test_an_open_stdin_is_written_while_the_command_runs_and_ended_or_refused_by_name(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        code = 'read -r first; echo "[$first]"; wc -c'
+        command = Command(command_id="t", program="sh", args=["-c", code], open_stdin=True)
+        if not place.provider.capabilities.open_stdin:
+            with pytest.raises(Unsupported, match=f"^an open stdin is not supported by provider {place.provider.id}$"):
+                place.session.start(command)
+            return
+        running = place.session.start(command)
+        await running.write(b"one\n")
+        await until(lambda: "[one]" in "".join(str(event.data) for event in running.feed.since()))
+        for _ in range(8):
+            await running.write(b"x" * 100_000)
+        await running.end_input()
+        done = await running.stay()
+        assert (done.exit_code, done.stdout.split()) == (0, ["[one]", "800000"]), done
+        await running.write(b"late")
+        unread = place.session.start(Command(command_id="u", program="sleep", args=["100"], open_stdin=True))
+        writing = asyncio.create_task(unread.write(b"x" * 4_000_000))
+        await asyncio.sleep(0.1)
+        assert not writing.done(), "it is taken as fast as it is read"
+        await place.session.cancel("u")
+        await writing
+        for fields in ({"stdin": "x"}, {"terminal": Terminal()}, {"on_restart": "restart"}):
+            with pytest.raises(BadRequest):
+                place.session.start(Command(command_id="b", program="cat", open_stdin=True, **fields))
+        with pytest.raises(Unsupported, match="has no terminal"):
+            await place.session.start(Command(command_id="n", program="cat")).write(b"x")
+
+    trial(check)
+
+
 def test_one_command_id_is_under_way_once(trial: Try) -> None:
     async def check(place: Place) -> None:
         running = asyncio.create_task(place.sh("while :; do :; done"))

@@ -79,7 +79,8 @@ def test_credentials_have_room_for_a_reference_only() -> None:
         (Binding(destination=Destination(id="d", provider_id="p"), workspace="/w"), "destination workspace read_roots"),
         (
             Command(command_id="c", program="p"),
-            "command_id program args cwd env stdin timeout_ms max_output_bytes cpu_ms memory_bytes terminal on_restart",
+            "command_id program args cwd env stdin timeout_ms max_output_bytes cpu_ms memory_bytes terminal on_restart "
+            "open_stdin",
         ),
         (CommandResult(command_id="c"), "command_id exit_code stdout stderr status dropped_bytes warnings approvals"),
         (Port(port=1), "port label"),

@@ -113,6 +113,23 @@ def test_a_command_without_a_terminal_is_watched_and_is_not_typed_into(client: C
     box.delete()
 
 
+def test_an_open_stdin_is_written_live_or_by_requests(processes: Gateway, thread: str) -> None:
+    with Client(processes.url, processes.token) as client:
+        box = client.runner(thread, destination="here")
+        sorting = box.start("sort", open_stdin=True)
+        sorting.write("b\n")
+        with sorting.live() as live:
+            live.write("a\n")
+            live.end_input()
+            assert "".join(event.data for event in live.events() if event.kind == "stdout") == "a\nb\n"
+        again = box.start(["cat"], open_stdin=True)
+        again.write("é" * 10)
+        again.end_input()
+        assert again.wait().stdout == "é" * 10
+        with pytest.raises(RequestError, match="has no open stdin"):
+            box.start("sleep 5").end_input()
+
+
 def test_one_thread_reads_while_another_types(processes: Gateway, thread: str) -> None:
     with Client(processes.url, processes.token) as client:
         box = client.runner(thread, destination="here")
