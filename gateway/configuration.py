@@ -78,6 +78,12 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     runners_folder: Annotated[str, "A folder for runners with real processes (`unix-local`, `docker`), one folder a tenant."] = ""
     runners_ssh_hosts: Annotated[tuple[str, ...], "Hosts that the `ssh` runner may reach."] = ()
     runners_docker_images: Annotated[tuple[str, ...], "Images that the `docker` runner may start."] = ()
+    runners_disk_bytes: Annotated[
+        int,
+        _count(
+            "Bytes that the files of a session of `unix-local` or `docker` may take, looked at while commands run. 0: any.", 0
+        ),
+    ] = 0
     runners_domains: Annotated[
         tuple[str, ...],
         "What commands of `unix-local` and `docker` may reach where their destination has a network and the policy permits "

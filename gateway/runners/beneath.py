@@ -32,6 +32,7 @@ ATTEMPTS = 64
 HOPS = 16
 DEPTH = 100
 NAMES = 10_000
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _REMOVED_AT_ONCE = 1_000
 _REMOVE_SECONDS = 300.0
 _KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFLNK: "link"}
@@ -396,9 +397,8 @@ def _remove_entry(entry: str, top: int, moved: int) -> int:
 
 def _open_folder(name: str, parent: int | None) -> int:
     """A folder that its owner has shut is opened: its owner may be this very process."""
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     _open_up(name, parent)
-    return os.open(name, flags, dir_fd=parent)
+    return os.open(name, _FOLDER, dir_fd=parent)
 
 
 def _open_up(name: str, parent: int | None) -> None:
@@ -409,6 +409,47 @@ def _open_up(name: str, parent: int | None) -> None:
             os.chmod(f"/proc/self/fd/{found}", 0o700)
     finally:
         os.close(found)
+
+
+def measure(root: int, most: int) -> int:
+    """The bytes of disk that a directory takes with all below it; more than `most` is not looked at further. It goes down and up
+    again one directory at a time, so it may be as deep as it likes; what is moved away meanwhile ends it. A file with several
+    names counts once for each."""
+    here, used = os.open(".", _FOLDER, dir_fd=root), 0
+    above: list[tuple[os.stat_result, Iterator[str]]] = []
+    names = iter(os.listdir(here))
+    try:
+        while used <= most:
+            name = next(names, None)
+            try:
+                if name is None:
+                    if not above:
+                        break
+                    known, names = above.pop()
+                    here = _enter(here, "..")
+                    if not os.path.samestat(os.fstat(here), known):
+                        break
+                    continue
+                found = os.lstat(name, dir_fd=here)
+                used += found.st_blocks * 512
+                if stat.S_ISDIR(found.st_mode):
+                    known = os.fstat(here)
+                    here = _enter(here, name)
+                    above.append((known, names))
+                    names = iter(os.listdir(here))
+            except FileNotFoundError:
+                continue
+    except OSError:
+        pass  # it may not be looked at
+    finally:
+        os.close(here)
+    return used
+
+
+def _enter(here: int, name: str) -> int:
+    entered = os.open(name, _FOLDER, dir_fd=here)
+    os.close(here)
+    return entered
 
 
 def _hold(root: int, path: str) -> tuple[int, str]:

@@ -58,6 +58,13 @@ def too_large(what: str, limit_bytes: int) -> TooLarge:
     return TooLarge("RUNNER_TOO_LARGE", f"{what} has more than {limit_bytes} bytes")
 
 
+def no_room(limit_bytes: int) -> TooLarge:
+    return TooLarge(
+        "RUNNER_TOO_LARGE", f"the files of this session take more than the {limit_bytes} bytes they may",
+        "delete some: DELETE …/entries",
+    )  # fmt: skip
+
+
 def unknown_provider(provider_id: str, known: Iterable[str], setting: str) -> BadRequest:
     """`known` are those that are offered here; `setting` is what an operator sets to offer this one, if it exists."""
     hint = f"it is offered where the operator sets {setting}" if setting else f"use: {', '.join(known)}"

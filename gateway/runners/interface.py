@@ -72,6 +72,9 @@ class Provider(abc.ABC, Generic[S]):
     config_keys: tuple[str, ...] = ()
     """What a destination's config may name."""
 
+    disk_bytes = 0
+    """What the folder of one session may hold, where that is on this machine; 0: no bound."""
+
     def __init__(
         self,
         *,

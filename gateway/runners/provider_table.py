@@ -31,6 +31,7 @@ class RunnerSettings:
     ssh_hosts: tuple[str, ...] = ()
     docker_images: tuple[str, ...] = ()
     domains: tuple[str, ...] = ()
+    disk_bytes: int = 0
 
     @classmethod
     def read(cls, configuration: Configuration) -> RunnerSettings:
@@ -39,6 +40,7 @@ class RunnerSettings:
             ssh_hosts=configuration.runners_ssh_hosts,
             docker_images=configuration.runners_docker_images,
             domains=configuration.runners_domains,
+            disk_bytes=configuration.runners_disk_bytes,
         )
 
 
@@ -61,7 +63,7 @@ def _make_base(tenant: str, settings: RunnerSettings) -> dict[str, Any] | None:
         return None
     base = settings.folder / tenant
     base.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return {"base": base}
+    return {"base": base, "disk_bytes": settings.disk_bytes}
 
 
 def _choose_unix_local(tenant: str, settings: RunnerSettings, _: Keys) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import secrets
 import tarfile
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,11 @@ import msgspec
 
 from gateway.egress.http1_exchange import Reader, Writer
 from gateway.errors import Forbidden, GatewayError
-from gateway.runners import wire
+from gateway.runners import beneath, wire
 from gateway.runners.artifacts import Permitted, keep, permit_all, unpack_tree
 from gateway.runners.bindings import Roots
-from gateway.runners.command_life import check_path
-from gateway.runners.errors import paused, stale, unavailable, unknown, unsupported
+from gateway.runners.command_life import Oversight, Tracked, check_path
+from gateway.runners.errors import no_room, paused, stale, unavailable, unknown, unsupported
 from gateway.runners.mounts.manifests import Seed, place_mounts, read_entries
 from gateway.runners.mounts.store_mounts import StoreMount
 from gateway.runners.preview_tickets import Exposures
@@ -32,6 +33,10 @@ from gateway.runners.workspace_files import WorkspaceFiles
 
 if TYPE_CHECKING:
     from gateway.runners.interface import Provider
+
+_LOOK_SECONDS = 1.0
+"""Between two looks at a session's disk, at least."""
+_ANY = 1 << 62
 
 
 class RunnerSession(WorkspaceFiles):
@@ -294,6 +299,61 @@ class RootedSession(RunnerSession):
     def __init__(self, provider: Provider[Any], destination: wire.Destination, session_id: str, roots: Roots) -> None:
         super().__init__(provider, destination, session_id)
         self.roots = roots
+        self._used_bytes: int | None = None
+        """Of disk, when it was last looked at, and what was written by file operations since."""
+        self._looking: asyncio.Task[None] | None = None
 
     async def _perform(self, verb: str, path: str, contents: bytes = b"", **options: Any) -> bytes:
+        if verb == "write":
+            await self.require_room(len(contents))
         return await asyncio.to_thread(self.roots.perform, verb, path, contents, **options)
+
+    # Disk. THREAT[TM-RUN-DISK]: it is looked at, and not held by the kernel: between two looks a command can write more.
+
+    def start(self, command: wire.Command, oversight: Oversight = Oversight(), *, resumed_ms: int | None = None) -> Tracked:
+        begun = super().start(command, oversight, resumed_ms=resumed_ms)
+        if self.provider.disk_bytes and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.create_task(self._look_on())
+        return begun
+
+    def _measure_folder(self, most: int) -> int:
+        return beneath.measure(self.roots.workspace.descriptor, most)
+
+    async def _measure(self, most: int = _ANY) -> int:
+        self._used_bytes = await asyncio.to_thread(self._measure_folder, most)
+        return self._used_bytes
+
+    async def require_room(self, more_bytes: int) -> None:
+        """Raises if its files would take more than they may."""
+        most, used = self.provider.disk_bytes, self._used_bytes
+        if not most:
+            return
+        if used is None or used + more_bytes > most:
+            used = await self._measure()
+        if used + more_bytes > most:
+            raise no_room(most)
+        self._used_bytes = used + more_bytes
+
+    async def close(self, *, leaving: bool = False) -> None:
+        await super().close(leaving=leaving)
+        if self._looking is not None:
+            self._looking.cancel()
+
+    async def _look_on(self) -> None:
+        """While commands run, and once more: they are ended when there is too much, and more than there was; so what removes
+        files is not."""
+        most, pause_s = self.provider.disk_bytes, _LOOK_SECONDS
+        bound = max(most, await self._measure() if self._used_bytes is None else self._used_bytes)
+        while True:
+            await asyncio.sleep(pause_s)
+            began_s, is_last = time.monotonic(), not self._running
+            if (used := await self._measure(bound)) > bound:
+                ended = list(self._running.values())
+                for one in ended:
+                    one.control.ask("full")
+                if ended:  # what they write on their way out is there, too
+                    await asyncio.wait([one.task for one in ended])
+                used = await self._measure()
+            bound, pause_s = max(most, used), max(_LOOK_SECONDS, 10 * (time.monotonic() - began_s))
+            if is_last:
+                return

@@ -149,9 +149,9 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
-    """`exit_code` is None for a command that did not end by itself. `status` (exited | timeout | cancelled | lost; running or
-    waiting before), `dropped_bytes`, `warnings` (what could not be written back to a mounted store) and `approvals` (ids of what
-    it waits for) are ours."""
+    """`exit_code` is None for a command that did not end by itself. `status` (exited | timeout | cancelled | full | lost; running
+    or waiting before), `dropped_bytes`, `warnings` (what could not be written back to a mounted store) and `approvals` (ids of
+    what it waits for) are ours."""
 
     command_id: str
     exit_code: int | None = None

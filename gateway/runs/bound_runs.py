@@ -88,6 +88,8 @@ def read_result(done: wire.CommandResult, command: wire.Command) -> RunResult:
         return RunResult(status=RunStatus.OK, exit_code=done.exit_code or 0, diagnostics=told, **output)
     if done.status == "timeout":
         error = ErrorObject(code="TIMEOUT_WALL", message=f"the run took longer than {command.timeout_ms} ms")
+    elif done.status == "full":
+        error = ErrorObject(code="QUOTA_EXCEEDED", message="the files of the thread take more than they may", hint="delete some")
     elif done.status == "cancelled":
         error = ErrorObject(code="CANCELLED", message="the run was cancelled")
     else:

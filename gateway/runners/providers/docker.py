@@ -67,9 +67,11 @@ class Docker(Provider["DockerSession"]):
         *,
         socket_path: str = SOCKET,
         images: tuple[str, ...] = (IMAGE,),
+        disk_bytes: int = 0,
         **supplies: Unpack[Supplies],
     ) -> None:
         super().__init__(**supplies)
+        self.disk_bytes = disk_bytes
         self.base, self.images = base or Path.cwd(), images
         self.engine = Engine(socket_path)
         self._socket = Path(socket_path)

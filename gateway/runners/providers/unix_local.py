@@ -78,9 +78,11 @@ class UnixLocal(Provider["UnixLocalSession"]):
         *,
         read_bases: Sequence[Path] = (),
         jail: JailOptions = JailOptions(),
+        disk_bytes: int = 0,
         **supplies: Unpack[Supplies],
     ) -> None:
         super().__init__(**supplies)
+        self.disk_bytes = disk_bytes
         self.base, self._is_named = base or Path.cwd(), base is not None
         self.read_bases = read_bases
         """Where read roots may lie: never in the base, which has the folders of all sessions."""
@@ -271,6 +273,14 @@ class UnixLocalSession(RootedSession):
         except beneath.Refused as refused:
             raise refusal(refused, target, self.id) from None
         self.roots.mount(target, str(place), is_writable, leaf)
+
+    def _measure_folder(self, most: int) -> int:
+        """With its temporary files, and what kept commands have written."""
+        folder = beneath.open_root(str(self._folder))
+        try:
+            return beneath.measure(folder, most)
+        finally:
+            os.close(folder)
 
     # Commands
 

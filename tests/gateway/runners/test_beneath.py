@@ -273,3 +273,24 @@ def test_tm_run_output_a_folder_of_very_many_names_is_not_listed_whole(folders: 
         patch.setattr(os, "scandir", Counting)
         assert attempt(lambda: list(beneath.list_entries(beneath.open_root(str(root)), most=100))) == "large"
     assert len(seen) == 101
+
+
+def test_disk_is_measured_however_deep_and_no_further_than_asked(tmp_path: Path) -> None:
+    home = os.getcwd()
+    os.chdir(tmp_path)
+    try:
+        for _ in range(1500):
+            os.mkdir("d")
+            os.chdir("d")
+        Path("deep").write_bytes(bytes(1 << 20))
+    finally:
+        os.chdir(home)
+    Path(tmp_path, "wide").write_bytes(bytes(1 << 20))
+    Path(tmp_path, "link").symlink_to("/usr")
+    top = beneath.open_root(str(tmp_path))
+    whole = beneath.measure(top, 1 << 40)
+    assert (2 << 20) + 1500 * 4096 <= whole <= (3 << 20) + 1500 * 4096
+    assert 0 < beneath.measure(top, 1 << 16) < whole
+    os.close(top)
+    for name in ("d",):
+        beneath.remove_tree(str(tmp_path / name))

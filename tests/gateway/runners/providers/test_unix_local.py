@@ -13,7 +13,8 @@ import pytest
 
 from gateway.egress import Egress, EgressRefused
 from gateway.egress.proxy import Proxy
-from gateway.errors import BadRequest, Forbidden, GatewayError, Unavailable, Unsupported
+from gateway.errors import BadRequest, Forbidden, GatewayError, TooLarge, Unavailable, Unsupported
+from gateway.runners import runner_session
 from gateway.runners.command_life import Oversight
 from gateway.runners.jail.command_rules import PROXY_PORT
 from gateway.runners.providers.unix_local import JailOptions, UnixLocal, UnixLocalSession
@@ -543,5 +544,35 @@ def test_tm_run_deep_a_session_that_left_a_deep_tree_is_discarded_and_swept(deep
             await session.close()
             await remove(session)
             assert os.listdir(deep_path / "base") == []
+
+    go(main())
+
+
+def test_tm_run_disk_commands_that_fill_the_disk_are_ended_and_none_begins_until_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner_session, "_LOOK_SECONDS", 0.01)
+
+    async def main() -> None:
+        session = await opened(tmp_path / "base", disk_bytes=8 << 20)
+        assert (await run(session, "sh", "-c", "head -c 1000000 /dev/zero > small; echo $?")).stdout == "0\n"
+        fills = (
+            ("while :; do head -c 1000000 /dev/zero >> big; done", "rm big"),
+            ("while :; do n=$((n+1)); head -c 1000000 /dev/zero > /tmp/f$n; done", "rm /tmp/f*"),
+            ("while :; do mkdir d; cd d || exit; done", "rm -r d"),
+        )
+        for fill, clear in fills:
+            done = await run(session, "sh", "-c", fill)
+            assert (done.status, done.exit_code) == ("full", None), (fill, done)
+            with pytest.raises(TooLarge, match="take more than the 8388608 bytes"):
+                await write(session, "x", b"x")
+            done = await run(session, "sh", "-c", f"wc -c < small; sleep 0.1; {clear}")
+            assert (done.status, done.stdout) == ("exited", "1000000\n"), (clear, done)
+            await write(session, "x", b"x")
+        with pytest.raises(TooLarge):
+            await write(session, "large", bytes(8 << 20))
+        await session.delete("small", recursive=False)
+        await write(session, "fits", bytes(7 << 20))
+        await session.close()
 
     go(main())
