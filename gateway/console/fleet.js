@@ -2,6 +2,7 @@
 
 import { every, get } from "./api.js";
 import { badge, empty, fill, h, table, trouble } from "./dom.js";
+import { threads, workers as workersForm } from "./places.js";
 import { ago, kindOf, languageName, plain, short } from "./words.js";
 
 const REFRESH_MS = 5000;
@@ -12,6 +13,9 @@ export function view(_, signal) {
   };
   const element = h("div", {}, h("header", { class: "page" }, h("h1", {}, "Registry and runners")),
     Object.values(sections).map((one) => one.element));
+  // Forms keep what is typed in them: they are made once, and not drawn anew.
+  sections.runners.element.append(h("h3", {}, "Run a command"), threads(signal));
+  sections.workers.element.append(h("h3", {}, "Spawn and talk to one"), workersForm(signal));
 
   function part(title) {
     const content = h("div", { class: "part" }, h("p", { class: "quiet" }, "…"));

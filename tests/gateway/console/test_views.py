@@ -195,6 +195,35 @@ def test_runners_and_registry_are_shown_or_said_to_be_absent(desk: Desk) -> None
     expect(page.locator(".part .trouble")).to_have_count(0)
 
 
+def test_a_thread_is_bound_a_command_is_run_and_its_output_is_seen(desk: Desk) -> None:
+    page = desk.open("fleet")
+    page.get_by_label("Thread").fill("box")
+    page.get_by_label("Command", exact=True).fill("echo out; echo err >&2; exit 3")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_text("exit 3")).to_be_visible()
+    expect(page.locator("#command-output .stdout")).to_have_text("out\n")
+    expect(page.locator("#command-output .stderr")).to_have_text("err\n")
+    page.get_by_label("Command", exact=True).fill("while :; do :; done")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("cancelled", exact=True)).to_be_visible()
+    expect(page.get_by_label("Destination")).to_have_value("wasm")
+    page.get_by_role("button", name="Delete box").click()
+    expect(page.get_by_role("button", name="Delete box")).to_have_count(0)
+    assert desk.call("GET", "/v1/runners/threads") == []
+
+
+def test_a_worker_is_spawned_given_input_and_answers(desk: Desk) -> None:
+    page = desk.open("fleet")
+    page.get_by_label("Profile").select_option("runtime_default")
+    page.get_by_role("button", name="Spawn").click()
+    expect(page.locator("#worker")).to_have_value("worker-00000001")
+    page.get_by_label("Input").fill("6 * 7")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator(".transcript li")).to_have_count(2)
+    expect(page.locator(".transcript li").nth(1)).to_contain_text("42")
+
+
 def test_everything_is_done_without_a_mouse(desk: Desk) -> None:
     page = desk.page
     page.goto(f"{desk.gateway.url}/console/")
