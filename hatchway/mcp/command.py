@@ -75,15 +75,16 @@ class Bound:
     """A connection that is bound to a thread: its sessions are, too, and one of them is there for tools that name none."""
 
     def __init__(self, client: AsyncClient, thread_id: str, destination: str | None = None) -> None:
-        self._client, self.thread_id, self._destination = client, thread_id, destination
+        self._client, self.thread_id = client, thread_id
+        options: RunnerOptions = {} if destination is None else {"destination": destination}
+        self.runner = client.runner(thread_id, **options)
         self._opening = asyncio.Lock()
         self._session_id = ""
 
     async def find_session(self) -> str:
         async with self._opening:
             if not self._session_id:
-                options: RunnerOptions = {} if self._destination is None else {"destination": self._destination}
-                await self._client.runner(self.thread_id, **options).bind()
+                await self.runner.bind()
                 made = await self._client.do("create_session", language="shell", thread_id=self.thread_id)
                 self._session_id = made["id"]
             return self._session_id
@@ -116,12 +117,13 @@ def build(client: AsyncClient, bound: Bound | None = None, *, verbose: bool = Fa
     from mcp.server import MCPServer
 
     from hatchway import __version__
+    from hatchway.mcp.thread_commands import ThreadCommands
     from hatchway.mcp.tool_arguments import StrictTool
 
     own = _Tools(client)
     tools: list[Tool] = [own.run_code, own.get_run, own.read_file, *(_derive(client, row) for row in _ROWS)]
     if bound is not None:
-        tools = [bound.fill_in(function) for function in tools]
+        tools = [*(bound.fill_in(function) for function in tools), *ThreadCommands(bound.runner).tools]
     return MCPServer(
         "hatchway",
         instructions=_INSTRUCTIONS,

@@ -189,6 +189,21 @@ def test_a_connection_that_is_bound_to_a_thread_runs_its_shell_and_its_file_tool
         assert (await agent.call("run_code", session_id=made["session_id"], code="cat b.txt"))["stdout"] == "b"
         assert "INVALID_ARGUMENT" in await agent.refused("run_code", code="x", thread_id="t2")
 
+        begun = await agent.call("start_command", command="echo begun; while :; do :; done")
+        while not begun["stdout"]:
+            begun |= await agent.call("get_command", command_id=begun["command_id"])
+        assert (begun["status"], begun["stdout"]) == ("running", "begun\n")
+        later = await agent.call("get_command", command_id=begun["command_id"], after=begun["last"])
+        assert later["stdout"] == "", "what was read does not come again"
+        assert "has no open stdin" in await agent.refused("write_to_command", command_id=begun["command_id"], end=True)
+        assert await agent.call("cancel_command", command_id=begun["command_id"]) == {"cancelled": True}
+        listed = await agent.call("list_commands")
+        assert begun["command_id"] in {one["command_id"] for one in listed["result"]}
+        done = await agent.call("start_command", command="exit 3")
+        while "exit_code" not in done:
+            done = await agent.call("get_command", command_id=done["command_id"])
+        assert (done["status"], done["exit_code"]) == ("exited", 3)
+
     serve(gateway, tmp_path / "log", play, "--thread", "agents-thread")
     with Client(gateway.url, gateway.token) as client:
         assert client.runner("agents-thread").run("ls").stdout == "a.txt\nb.txt\n"
