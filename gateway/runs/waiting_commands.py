@@ -93,6 +93,7 @@ def describe_asked(thread: Session, command: wire.Command, place: str, wait_id: 
         "args": [show(one) for one in command.args],
     }
     more = {"cwd": command.cwd, "env": [name for name, _ in command.env], "stdin_bytes": len(command.stdin.encode())}
+    more |= {"terminal": command.terminal is not None, "open_stdin": command.open_stdin}  # what is typed later is not seen
     asked = msgspec.structs.replace(thread, id=f"thread:{thread.id}")
     return Asked(
         session=asked, run_id=wait_id, capability="run", declaration=hashlib.sha256(exact).hexdigest(),

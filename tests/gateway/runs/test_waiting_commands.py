@@ -201,6 +201,11 @@ def test_background_commands_streams_and_terminals_wait_as_well(tmp_path: Path) 
         assert b"event: waiting" in stream.body
         terminal = {**body, "command_id": "tty", "args": ["-c", "test -t 0 && stty size"], "terminal": {"rows": 7, "columns": 30}}
         typed = await house.ask("POST", ONE + "/commands?mode=async", terminal)
+        shown = (await house.ask("GET", f"/v1/approvals/{typed.json['approvals'][0]}", role="approver")).json["arguments"]
+        assert shown["terminal"] is True, "an approver is told that more will be typed"
+        opened = await house.ask("POST", ONE + "/commands?mode=async", {**body, "command_id": "in", "open_stdin": True})
+        shown = (await house.ask("GET", f"/v1/approvals/{opened.json['approvals'][0]}", role="approver")).json["arguments"]
+        assert shown["open_stdin"] is True and "terminal" not in shown
         for approval_id in (begun.json["approvals"][0], typed.json["approvals"][0]):
             await decide(house, approval_id)
         assert (await ended(house, "bg")).json["stdout"] == "there\n"
