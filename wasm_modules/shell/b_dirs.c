@@ -1,6 +1,5 @@
 /* b_dirs.c - cd, pwd, pushd, popd, dirs. The working directory is kept as the logical path, symbolic links included. */
 #include "builtins.h"
-#include "param.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +48,7 @@ static bool is_fd_folder(const char *path)
     int64_t pid;
     size_t n = strlen(path);
     if (strncmp(path, "/proc/", 6) || n < 10 || strcmp(path + n - 3, "/fd")) return false;
-    return parse_int(arena_strndup(&sh.tmp, path + 6, n - 9), &pid) && pid == SHELL_PID + sh.shell_level;
+    return parse_int(arena_strndup(&sh.tmp, path + 6, n - 9), &pid) && pid == sh.shell_pid;
 }
 
 bool shell_in_fds(void) { return is_fd_folder(sh.cwd); }

@@ -340,13 +340,15 @@ int b_kill(int argc, char **argv)
         }
         char pid_text[24];
         const char *self = var_get("BASHPID");
-        bool me = pid == 0 || pid == SHELL_PID + sh.shell_level || (self && !strcmp(self, fmt_int(pid, pid_text)));
+        bool me = pid == 0 || pid == sh.shell_pid || (self && !strcmp(self, fmt_int(pid, pid_text)));
         bool outer = pid >= SHELL_PID && pid < SHELL_PID + sh.level;    /* a shell around this one */
         if (!me && !outer && job_kill(pid, false, sig)) continue;
         if (!me && !outer) { status = b_error("kill", 1, "(%s) - No such process", argv[i]); continue; }
         if (sig == 0) continue;
         sh.status = status;          /* a trap runs after the command, and sees its status */
-        if (outer) signal_for((int)(pid - SHELL_PID), sig); else sh_signal(sig);
+        if (outer) signal_for((int)(pid - SHELL_PID), sig);
+        else if (pid == sh.shell_pid && sh.level > sh.shell_level) signal_for(sh.shell_level, sig);
+        else sh_signal(sig);
     }
     return status;
 }

@@ -16,10 +16,11 @@
 #include <string.h>
 #include <time.h>
 
-enum { JOBS_KEPT = 256, GRACE_S = 1, HEAD_START = 64, ROUNDS = 64 };
+enum { JOBS_KEPT = 256, GRACE_S = 1, HEAD_START = 64, ROUNDS = 64, PARKED = -2 };
 #define ROUNDS_S 0.002           /* what ROUNDS rounds of a loop take */
 
 static job jobs[JOBS_KEPT];
+static int64_t next_pid = SHELL_FIRST_JOB;
 static unsigned jobs_n;          /* jobs begun; the last JOBS_KEPT are known */
 static unsigned events;          /* counts stops and ends, to tell which came first */
 int jobs_waiting;                /* jobs that have something left to do */
@@ -35,6 +36,24 @@ unsigned jobs_begun(void) { return jobs_n; }
 unsigned jobs_first(void) { return jobs_n > JOBS_KEPT ? jobs_n - JOBS_KEPT : 0; }
 job *job_at(unsigned i) { return &jobs[i % JOBS_KEPT]; }
 
+int64_t job_new_pid(void) { return next_pid++; }
+
+/* A job that stops takes its own jobs with it, and gets them back when it goes on. */
+static void park_jobs(job *j)
+{
+    for (unsigned i = jobs_first(); i < jobs_n; i++)
+        if (job_at(i)->level == sh.level) { job_at(i)->level = PARKED; job_at(i)->parent = j->pid; }
+}
+
+static void unpark_jobs(job *j)
+{
+    for (unsigned i = jobs_first(); i < jobs_n; i++)
+        if (job_at(i)->level == PARKED && job_at(i)->parent == j->pid) {
+            job_at(i)->level = sh.level;
+            if (deepest < sh.level) deepest = sh.level;
+        }
+}
+
 static void forget_walk(job *j)
 {
     if (!j->walk) return;
@@ -43,6 +62,40 @@ static void forget_walk(job *j)
     walk_free(j->walk);
     j->walk = NULL;
     jobs_waiting--;
+    for (unsigned i = jobs_first(); i < jobs_n; i++)
+        if (job_at(i)->level == PARKED && job_at(i)->parent == j->pid) forget_walk(job_at(i));
+}
+
+/* It was killed: its jobs go on by themselves. */
+static void orphan_jobs(job *j)
+{
+    for (unsigned i = jobs_first(); i < jobs_n; i++)
+        if (job_at(i)->level == PARKED && job_at(i)->parent == j->pid) {
+            job_at(i)->level = j->level;
+            job_at(i)->parent = j->parent;
+            job_at(i)->disowned = true;
+        }
+}
+
+bool job_unfinished(int64_t pid)
+{
+    for (unsigned i = jobs_first(); i < jobs_n; i++) {
+        job *j = job_at(i);
+        if (j->level == sh.level && !j->disowned && j->walk && !j->running && (pid == ANY_JOB || j->pid == pid)) return true;
+    }
+    return false;
+}
+
+/* It has stopped before a wait, and what it waits for has not ended. */
+static bool waits_still(job *j)
+{
+    if (!j->walk->waits_for || j->signal || j->walk->sated) return false;
+    for (unsigned i = jobs_first(); i < jobs_n; i++) {
+        job *other = job_at(i);
+        if (other->level != PARKED || other->parent != j->pid || !other->walk || other->disowned) continue;
+        if (j->walk->waits_for == ANY_JOB || j->walk->waits_for == other->pid) return true;
+    }
+    return false;
 }
 
 static void end_job(job *j, int status)
@@ -66,20 +119,29 @@ static void run_on(job *j)
     j->fresh = false;
     int sig = j->signal;
     j->signal = 0;
-    if (!w->root && !w->n && !sig) { end_job(j, w->status); return; }   /* it slept, and that was all */
+    if (!w->root && !w->n && !sig) { orphan_jobs(j); end_job(j, w->status); return; }   /* it slept, and that was all */
     program *prog = sh.prog;
     int status = sh.status, n = sh.npipestatus;
     bool in_turn = sh.in_turn;
     sh.in_turn = true;
     sub_state *st = subshell_enter();
     sh.in_turn = false;
+    subshell_orphans(st, j->level, j->parent);
     walk_enter(w);
+    unpark_jobs(j);
+    sh.pid = j->pid;
+    sh.pid_level = sh.level;
     j->running = true;
+    sh.heard = 0;
+    bool waited = w->waits_for != 0;
     if (sig) sh_signal(sig);
+    if (waited) w->heard = sh.heard;
     double seconds = walk_go(w);
     j->running = false;
     state *old = w->state;
     bool stopped = seconds >= 0 && !sh.unwind;
+    if (stopped && jobs_fresh) background_begin();
+    if (stopped) park_jobs(j);
     w->state = stopped && (w->n || has_traps()) ? state_keep() : NULL;
     if (stopped) walk_leave(w);
     if (stopped) { free(sh.traps[TRAP_EXIT]); sh.traps[TRAP_EXIT] = NULL; }
@@ -116,7 +178,7 @@ static job *new_job(void)
         job *other = job_at(i);
         if (other->level == sh.level && holds_number(other) && other->number >= number) number = other->number + 1;
     }
-    *j = (job){ .pid = SHELL_FIRST_JOB + sh.jobs_next++, .level = sh.level, .number = number, .begun = ++events };
+    *j = (job){ .pid = next_pid++, .level = sh.level, .number = number, .begun = ++events };
     if (deepest < sh.level) deepest = sh.level;
     sh.last_bg = j->pid;
     sh.has_bg = true;
@@ -173,6 +235,7 @@ int exec_background(node *n)
     } else {
         job *j = new_job();
         j->walk = walk_new(n);
+        j->walk->pid = j->pid;
         jobs_waiting++;
         strbuf b = { 0 };
         print_node_line(&b, n);
@@ -211,7 +274,7 @@ static job *next_due(double until_s)
     for (unsigned i = jobs_first(); jobs_waiting && i < jobs_n; i++) {
         job *j = job_at(i);
         if (!j->walk || j->running || j->due_s > until_s) continue;
-        if (!walk_lacks_input(j->walk)) first = earlier(first, j);
+        if (!waits_still(j) && !walk_lacks_input(j->walk)) first = earlier(first, j);
     }
     return first;
 }
@@ -338,16 +401,17 @@ unsigned background_fence(unsigned from)
     return was;
 }
 
-void background_leave(void)
+void background_leave(int level, int64_t heir)
 {
     if (deepest < sh.level) return;
     for (unsigned i = jobs_first() > fence ? jobs_first() : fence; i < jobs_n; i++) {
         job *j = job_at(i);
         if (j->level < sh.level) continue;
-        j->level = j->walk ? sh.level - 1 : -1;
+        j->level = j->walk ? level : -1;
+        j->parent = heir;
         j->disowned = true;
     }
-    deepest = sh.level - 1;
+    deepest = level > sh.level - 1 ? level : sh.level - 1;
 }
 
 void background_finish(void)
@@ -390,7 +454,7 @@ bool job_kill(int64_t id, bool is_number, int sig)
     bool ignored = (sig >= SIGNAL_CHILD && sig <= SIGNAL_CHILD + 3) || ((sig == 2 || sig == 3) && !sh.opt[O_MONITOR]);
     if (!sig || j->running) return true;
     if (trap && *trap && sig != 9) j->signal = sig;
-    else if ((!trap && !ignored) || sig == 9) { end_job(j, 128 + sig); j->killed = true; }
+    else if ((!trap && !ignored) || sig == 9) { orphan_jobs(j); end_job(j, 128 + sig); j->killed = true; }
     return true;
 }
 

@@ -9,7 +9,8 @@ int background_write(io *s, void *ctx);          /* a named pipe is empty: lets 
 
 typedef struct job {
     int64_t pid;
-    int level;                   /* of the subshell that began it */
+    int level;                   /* of the subshell that began it; PARKED while that one has stopped, */
+    int64_t parent;              /* which is this job */
     int number;                  /* %1, %2 ...: free again when it has ended and was waited for */
     int status;
     bool waited, running;
@@ -32,6 +33,8 @@ bool job_seems_running(job *j);                  /* it runs, or has ended before
 int job_wait(job *j);                            /* lets time pass until it has ended; its status */
 void jobs_wait_all(void);
 job *job_wait_any(job **among, int n);           /* the next of these to end, of all when n is 0; NULL when there is none */
+bool job_unfinished(int64_t pid);                /* one of this shell that has something left to do; ANY_JOB: any */
+int64_t job_new_pid(void);
 void time_pass(double seconds);                  /* everybody sleeps */
 double background_turn(int rounds);              /* after so many rounds of a loop: the seconds to stop for, or -1 */
 double time_slept(void);                         /* how long everything has slept so far */

@@ -1,12 +1,15 @@
-/* enclosure.c - what a walk can be inside of besides loops and lists: a call of a function, a subshell, a stage of a pipeline.
+/* enclosure.c - what a walk can be inside of besides loops and lists: a call of a function, a subshell, a stage of a pipeline, a
+ * child shell, redirections.
  *
  * A call keeps what it hides (calls.c) with its step. A subshell is the same job with other surroundings: those before it are
- * kept aside, and come back at its end. The stages of a pipeline are such subshells, one after the other.
+ * kept aside, and come back at its end. The stages of a pipeline are such subshells, one after the other; a child shell is one
+ * that reads its commands one by one.
  *
- * INVARIANT: only what may stop in its middle is entered; all else runs as one piece, as outside of jobs. Functions that such a
- * subshell defines stay.
+ * INVARIANT: only what may stop in its middle is entered; all else runs as one piece, as outside of jobs.
  */
 #include "walk.h"
+#include "background.h"
+#include "lookup.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +48,7 @@ static bool stops_in(node *n, search *s)
         if (!first || !(first->flags & W_PLAIN)) return false;
         const char *name = first->parts->u.lit.text;
         func *f = func_find(name);
-        return f ? stops_in(f->body, s) : !strcmp(name, "sleep") || (s->reads && !strcmp(name, "read"));
+        return f ? stops_in(f->body, s) : !strcmp(name, "sleep") || !strcmp(name, "wait") || (s->reads && !strcmp(name, "read"));
     }
     case N_LIST: case N_PIPE: return any_stops(n->u.list.items, n->u.list.n, s);
     case N_IF: return stops_in(n->u.iff.cond, s) || stops_in(n->u.iff.then, s) || stops_in(n->u.iff.other, s);
@@ -77,12 +80,34 @@ static bool may_be_endless(node *n)
 
 bool may_stop(walk *w, node *n) { return stops_in(n, &(search){ .reads = w->feed != NULL, .budget = LOOK_AT }); }
 
+bool starts_shell(node *n)
+{
+    if (n->kind != N_SIMPLE || !n->u.simple.n || n->u.simple.assigns) return false;
+    word *first = n->u.simple.words[0];
+    return first->flags & W_PLAIN && is_shell_command(first->parts->u.lit.text);
+}
+
+bool has_process(redir *r)
+{
+    for (; r; r = r->next)
+        for (part *p = r->target ? r->target->parts : NULL; p; p = p->next)
+            if (p->kind == P_PROC_IN || p->kind == P_PROC_OUT) return true;
+    return false;
+}
+
 bool encloses(walk *w, node *n)
 {
-    if (n->redirs || sh.traps[TRAP_DEBUG] || sh.in_trial) return false;
+    if (sh.traps[TRAP_DEBUG] || sh.in_trial) return false;
+    if (n->redirs) {
+        if (has_process(n->redirs) || (n->kind == N_SIMPLE && n->u.simple.assigns)) return false;
+        node bare = *n;
+        bare.redirs = NULL;
+        return n->kind == N_SIMPLE ? encloses(w, &bare) : may_stop(w, &bare);
+    }
     if (n->kind == N_SIMPLE) {
         word *first = n->u.simple.n && !n->u.simple.assigns ? n->u.simple.words[0] : NULL;
         func *f = first && first->flags & W_PLAIN ? func_find(first->parts->u.lit.text) : NULL;
+        if (!f && first && !w->feed) return starts_shell(n);
         return f && sh.depth < sh.max_depth && !var_get("FUNCNEST") && may_stop(w, f->body);
     }
     if (n->kind == N_PIPE) {
@@ -200,9 +225,80 @@ int pipe_leave(enclosure *e, node *n)
     return status;
 }
 
+/* ---- child shells ---- */
+
+enclosure *child_start(int argc, char **argv, int64_t pid, int *status)
+{
+    child c = { 0 };
+    *status = child_catch(argc, argv, &c);
+    if (c.text && !child_fits(c.argv[0])) { child_free(&c); *status = 1; }
+    if (!c.text) return NULL;
+    enclosure *e = stage_enter(NULL);
+    e->shell = c;
+    e->outer_prog = sh.prog;
+    e->outer_frames = sh.frames;
+    child_become(&e->shell, pid ? pid : job_new_pid());
+    sh.line_base = 0;
+    e->reader = parser_new(e->shell.text, e->shell.len, 1);
+    return e;
+}
+
+enclosure *child_enter(node *n, int *status)
+{
+    arena_mark_t m = arena_mark(&sh.tmp);
+    strlist argv = { .a = &sh.tmp };
+    enclosure *e = NULL;
+    sh.line = n->line + sh.line_base;
+    if (!sh.running_traps) sh.command_node = n;
+    if (!expand_words(n->u.simple.words, n->u.simple.n, &argv)) *status = sh.exit_status;
+    else {
+        char **v = sl_end(&argv);
+        if (sh.opt[O_XTRACE]) trace_command((int)argv.n, v);
+        e = child_start((int)argv.n, v, 0, status);
+    }
+    arena_release(&sh.tmp, m);
+    return e;
+}
+
+program *child_next(enclosure *e, int *status)
+{
+    syntax_error err = { 0 };
+    program_unref(e->prog);
+    e->prog = e->over ? NULL : parse_next(e->reader, &err);
+    if (err.message[0]) { report_syntax(&err, NULL); *status = 2; }
+    free(err.near_line);
+    return e->prog;
+}
+
+int child_leave(enclosure *e, int status)
+{
+    status = stage_leave(e, status);
+    sh.depth--;
+    sh.prog = e->outer_prog;
+    sh.frames = e->outer_frames;
+    return status;
+}
+
+/* ---- redirections ---- */
+
+enclosure *redirection_enter(node *n)
+{
+    enclosure *e = xmalloc(sizeof *e);
+    *e = (enclosure){ .redirected = true };
+    sh.line = n->line + sh.line_base;
+    if (redirect(n->redirs, &e->save)) return e;
+    redirect_undo(&e->save);
+    free(e);
+    return NULL;
+}
+
 void enclosure_free(enclosure *e)
 {
     if (!e) return;
+    if (e->reader) parser_free(e->reader);
+    program_unref(e->prog);
+    child_free(&e->shell);
+    if (e->redirected) redirect_forget(&e->save);
     for (int i = 0; i < CALL_TRAPS; i++) free(e->call.hidden[i]);
     free(e->call.fr.options);
     func_unref(e->call.f);

@@ -233,6 +233,18 @@ bool command_exists(const char *name)
     return (tool_find(name) && tools_in_path()) || capability_has(name) || find_in_path(name, NULL);
 }
 
+bool is_shell_command(const char *name)
+{
+    const builtin *b = builtin_find(name);
+    if (func_find(name) || (b && b->fn != b_bash)) return false;
+    if (b) return true;
+    const char *base = usual_path(name);
+    if (base && (b = builtin_find(base))) return b->fn == b_bash;
+    if ((base && tool_find(base)) || (tool_find(name) && tools_in_path() && !tool_hidden(name)) || capability_has(name)) return false;
+    struct stat st;
+    return strchr(name, '/') ? stat(name, &st) == 0 && S_ISREG(st.st_mode) : find_in_path(name, NULL) != NULL;
+}
+
 int exec_argv(int argc, char **argv, int flags)
 {
     const char *name = argv[0];

@@ -32,7 +32,7 @@ static void special_values(param *pm, values *o)
         break;
     case '#': one(o, tmp_int(sh.nargs)); break;
     case '?': one(o, tmp_int(sh.status)); break;
-    case '$': one(o, tmp_int(SHELL_PID + sh.shell_level)); break;
+    case '$': one(o, tmp_int(sh.shell_pid)); break;
     case '!': if (sh.has_bg) one(o, tmp_int(sh.last_bg)); break;
     case '-': one(o, arena_strdup(&sh.tmp, opt_letters(flags))); break;
     case '0': one(o, (char *)sh.arg0); break;

@@ -1,10 +1,8 @@
-/* script.c - script files and the commands bash and sh: a new shell inside this one, in a subshell that keeps only what is
- * exported. */
+/* script.c - script files and the commands bash and sh: which text runs as a child shell, and how that is started. */
 #include "sh.h"
-#include "hashed.h"
+#include "child.h"
 #include "lookup.h"
 #include "options.h"
-#include "param.h"
 #include "tool.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +60,7 @@ static __attribute__((noinline)) char *read_stream(io *s, size_t *len)
     return b.s;
 }
 
-static char *read_file(const char *path, size_t *len)
+char *read_file(const char *path, size_t *len)
 {
     io *s = io_open(path, O_RDONLY, 0);
     if (!s) return NULL;
@@ -71,180 +69,7 @@ static char *read_file(const char *path, size_t *len)
     return text;
 }
 
-static bool is_computed(const slot *s) { return s->special && s->special->get; }
-
-static bool not_exported(slot *s, var *v)
-{
-    return !is_computed(s) && (!(v->flags & V_EXPORT) || v->flags & (V_ARRAY | V_ASSOC));
-}
-
-static bool is_exported(slot *s, var *v) { return !is_computed(s) && v->flags & V_EXPORT; }
-
-/* Makes the current subshell look like a new shell: only exported variables and functions stay. */
-static void forget_unexported(void)
-{
-    slot **v;
-    size_t n = slots_all(&v, not_exported);
-    for (size_t i = 0; i < n; i++) {
-        static const char *const keep[] = { "IFS",    "BASH_VERSION", "BASH_VERSINFO", "PPID",     "UID",  "EUID",           "GROUPS",
-                                            "HOSTNAME", "HOSTTYPE",   "MACHTYPE",      "OSTYPE",   "BASH", "COMP_WORDBREAKS", "_" };
-        bool stay = false;
-        for (size_t k = 0; k < sizeof keep / sizeof *keep; k++) if (!strcmp(v[i]->name, keep[k])) stay = true;
-        if (stay) continue;
-        while (v[i]->top) { var *top = v[i]->top; chain_remove(v[i], top); undo_log_var(v[i], top->scope, top); }
-    }
-    n = slots_all(&v, is_exported);   /* an environment has texts, and no attributes of theirs */
-    for (size_t i = 0; i < n; i++)
-        if (v[i]->top->flags & ~(V_EXPORT | V_SET | V_TEMP)) var_writable(v[i], -1)->flags &= V_EXPORT | V_SET | V_TEMP;
-    if (!var_get("PWD")) var_set_plain("PWD", sh.cwd);
-    var_export("PWD");
-    func **f;
-    n = funcs_all(&f);
-    for (size_t i = 0; i < n; i++) if (f[i]->exported) func_import(f[i]); else func_unset(f[i]->name);
-    while (sh.aliases) alias_set(sh.aliases->name, NULL);
-    var_set_plain("IFS", " \t\n");
-    var_set_int("OPTIND", 1);
-    var_set_int("OPTERR", 1);
-    if (!var_get("PS4")) var_set_plain("PS4", "+ ");
-    locale_refresh();
-}
-
-/* What a new shell begins with, whatever the shell around it has: options, traps (signals that are ignored stay so), $?, $!,
- * the directory stack. */
-static void forget_state(void)
-{
-    bool share_options = slot_of("SHELLOPTS")->top->flags & V_EXPORT;
-    uint8_t was[O_COUNT];
-    memcpy(was, sh.opt, sizeof was);
-    options_start();
-    if (share_options) memcpy(sh.opt, was, sizeof was);
-    for (int i = 0; i < TRAP_MAX; i++) {
-        if (!sh.traps[i] || (i > 0 && i < TRAP_ERR && !*sh.traps[i])) continue;
-        free(sh.traps[i]);
-        sh.traps[i] = NULL;
-    }
-    memset(sh.in_trap, 0, sizeof sh.in_trap);
-    sh.running_traps = sh.cond_depth = sh.status = sh.npipestatus = sh.getopts_at = 0;
-    sh.last_bg = 0;
-    sh.has_bg = false;
-    sh.dirs = NULL;
-    sh.ndirs = 0;
-}
-
-/* How a new shell is started: option letters, then, behind a blank, names with their signs; and the file it reads first. */
-typedef struct { const char *options, *rc_file; bool login, no_profile, no_rc, plain, restricted; } start;
-
 static bool is_plain(const char *name) { return !strcmp(name, "sh") || !strcmp(name, "dash"); }
-
-/* Runs a file that need not be there. False when it is not. */
-static bool run_if_there(const char *name)
-{
-    char *path, *text = NULL;
-    size_t len;
-    if (name && *name && expand_string(name, '"', &path)) text = read_file(path, &len);
-    if (!text) return false;
-    frame fr = { .up = sh.frames, .source = arena_strdup(&sh.tmp, path), .call_line = 0, .is_source = true };
-    sh.frames = &fr;
-    exec_text(text, len, NULL, 1);
-    if (sh.unwind == UW_RETURN) sh.unwind = 0;
-    sh.frames = fr.up;
-    free(text);
-    return true;
-}
-
-/* The profile of a login shell; what an interactive one reads; for any other, what BASH_ENV names. */
-static void run_startup_files(const start *how, const char *name)
-{
-    if (how->login && !how->no_profile && !run_if_there("$HOME/.bash_profile") && !run_if_there("$HOME/.bash_login"))
-        run_if_there("$HOME/.profile");
-    if (!sh.interactive) { if (strcmp(name, "sh") && !sh.opt[O_POSIX]) run_if_there(var_get("BASH_ENV")); }
-    else if (!how->login && !how->no_rc) run_if_there(how->rc_file ? how->rc_file : "$HOME/.bashrc");
-}
-
-/* What an interactive shell has and others have not. */
-static void become_interactive(void)
-{
-    sh.shopt[S_EXPAND_ALIASES] = 1;
-    sh.opt[O_HISTEXPAND] = sh.opt[O_HISTORY] = sh.opt[O_EMACS] = 1;
-    if (!var_get("PS1")) var_set_plain("PS1", "\\s-\\v\\$ ");
-    if (!var_get("PS2")) var_set_plain("PS2", "> ");
-}
-
-void shell_restrict(void)
-{
-    static const char *const fixed[] = { "PATH", "SHELL", "ENV", "BASH_ENV", "HISTFILE" };
-    sh.restricted = true;
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) var_writable(slot_of(fixed[i]), -1)->flags |= V_READONLY;
-}
-
-/* Runs text as a new shell would, or what is on its input when text is NULL: argv[0] becomes $0. */
-static int new_shell(const char *text, size_t len, int argc, char **argv, bool is_command, const start *how)
-{
-    if (sh.depth >= sh.max_depth) {
-        sh_error("%s: maximum shell nesting level exceeded (%d)", argv[0], sh.max_depth);
-        stack_overflowed();
-        return 1;
-    }
-    if (jobs_fresh) background_begin();
-    int parent = SHELL_PID + sh.shell_level;   /* the subshell around it has become it */
-    sub_state *st = subshell_enter();
-    subshell_orphans(st);
-    sh.killed_by = 0;
-    hashed *remembered = hashed_suspend();
-    forget_unexported();
-    forget_state();
-    var_set_int("PPID", parent);
-    var_writable(slot_of("PPID"), -1)->flags |= V_READONLY | V_INT;
-    if (!var_get("TERM")) var_set_plain("TERM", "dumb");
-    sh.arg0 = arena_strdup(&sh.tmp, argv[0]);
-    sh.args = sh.first_args = argv + 1;
-    sh.nargs = sh.nfirst_args = argc - 1;
-    sh.execution_string = is_command ? text : NULL;
-    sh.execution_len = len;
-    sh.own_args = NULL;
-    sh.frames = NULL;
-    sh.is_command_string = is_command;
-    sh.from_input = !text;
-    sh.restricted = sh.as_program = false;
-    for (int i = 1; i < TRAP_ERR - 1; i++) if (sh.traps[i] && !*sh.traps[i]) sh.deaf |= 1ull << i;
-    sh.plain = sh.shopt[S_XPG_ECHO] = how->plain;
-    if (sh.plain) sh.opt[O_BRACEEXPAND] = sh.opt[O_HASHALL] = 0;
-    const char *options = how->options;
-    sh.interactive = options && memchr(options, 'i', strcspn(options, " "));
-    if (sh.interactive) become_interactive();
-    sh.shopt[option_find(shopt_options, "login_shell")->index] = how->login;
-    sh.subshells = sh.trace_level = 0;
-    sh.parent_traps = NULL;
-    sh.shell_level = sh.level;
-    sh.depth++;
-    const char *named = options ? strchr(options, ' ') : NULL;
-    if (named) {
-        char *copy = arena_strdup(&sh.tmp, named), *save;
-        for (char *o = strtok_r(copy, " ", &save); o; o = strtok_r(NULL, " ", &save)) {
-            if (!strcmp(o, "-posix")) { var_set_plain("POSIXLY_CORRECT", "y"); }
-            if (o[1] == 'O') sh.shopt[option_find(shopt_options, o + 2)->index] = *o == '-'; else opt_set(o + 1, *o == '-');
-        }
-    }
-    for (; options && *options && *options != ' '; options++) {
-        char *args[3] = { "set", (char[]){ '-', *options, 0 }, NULL };
-        if (strchr("aefhkmnptuvxBCEHPT", *options)) builtin_find("set")->fn(2, args);
-    }
-    if (var_get("POSIXLY_CORRECT")) opt_set("posix", true);
-    const char *lvl = var_get("SHLVL");
-    int64_t n;
-    var_set_int("SHLVL", lvl && parse_int(lvl, &n) ? n + 1 : 1);
-    var_export("SHLVL");
-    if (!var_get("PATH")) var_set_plain("PATH", "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:.");
-    run_startup_files(how, argv[0]);
-    if (how->restricted) shell_restrict();
-    int status = sh.unwind ? sh.status : text ? exec_text(text, len, NULL, 1) : exec_input();
-    sh_syntax.message[0] = 0;    /* an error of that shell, not of this program */
-    int killed_by = sh.killed_by;
-    status = subshell_leave(st, status);
-    hashed_resume(remembered);
-    if (status == 128 + killed_by) sh.child_killed_by = killed_by;
-    return status;
-}
 
 int exec_file(const char *path, const char *name, int argc, char **argv)
 {
@@ -269,7 +94,8 @@ int exec_file(const char *path, const char *name, int argc, char **argv)
         memcpy(args, argv, (size_t)argc * sizeof *args);
         char *options = given.n && given.v[0][0] == '-' && given.v[0][1] != '-' ? given.v[0] + 1 : NULL;
         if (options) options[strcspn(options, " \t")] = 0;
-        status = new_shell(text, len, argc, args, false, &(start){ .options = options, .plain = prog && is_plain(prog) });
+        args[argc] = NULL;
+        status = child_run(&(child){ text, len, argc, args, false, (start){ .options = options, .plain = prog && is_plain(prog) } });
     } else {
         const tool_entry *e = tool_find(prog);
         if (!e) { sh_error("%s: cannot execute: required file not found", name); status = 127; }
@@ -280,6 +106,7 @@ int exec_file(const char *path, const char *name, int argc, char **argv)
             for (size_t i = 0; i < given.n; i++) args[n++] = given.v[i];
             args[n++] = (char *)path;
             for (int i = 1; i < argc; i++) args[n++] = argv[i];
+            child_pass();
             status = run_tool(e, n, args);
         }
     }
@@ -416,9 +243,9 @@ int b_bash(int argc, char **argv)
     if (command) {
         if (i >= argc) { io_printf(fd_get(2), "%s: -c: option requires an argument\n", name); return 2; }
         char *text = argv[i++];
-        if (i < argc) return new_shell(text, strlen(text), argc - i, argv + i, true, &how);
+        if (i < argc) return child_run(&(child){ text, strlen(text), argc - i, argv + i, true, how });
         char *only[2] = { name, NULL };
-        return new_shell(text, strlen(text), 1, only, true, &how);
+        return child_run(&(child){ text, strlen(text), 1, only, true, how });
     }
     if (i < argc && !from_stdin) {
         size_t len;
@@ -434,13 +261,14 @@ int b_bash(int argc, char **argv)
             free(text);
             return 126;
         }
-        int status = new_shell(text, len, argc - i, argv + i, false, &how);
+        int status = child_run(&(child){ text, len, argc - i, argv + i, false, how });
         free(text);
         return status;
     }
     char **args = arena_alloc(&sh.tmp, ((size_t)(argc - i) + 2) * sizeof *args);
     args[0] = name;
     for (int k = i; k < argc; k++) args[k - i + 1] = argv[k];
-    return new_shell(NULL, 0, argc - i + 1, args, false, &how);
+    args[argc - i + 1] = NULL;
+    return child_run(&(child){ NULL, 0, argc - i + 1, args, false, how });
 }
 

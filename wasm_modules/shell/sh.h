@@ -128,6 +128,7 @@ typedef struct slot {
     const struct special *special;
     struct func *fn;             /* the function of this name */
     uint32_t hash;
+    bool keeps;                  /* only while a state comes back: its function is in it */
     char name[];
 } slot;
 
@@ -349,7 +350,7 @@ void background_round(node *body);                       /* a loop of the shell 
 /* sleep, while jobs wait for their time; false: nobody does, sleep yourself */
 bool background_sleep(int argc, char **argv);
 void background_finish(void);                            /* the subshell ends: its jobs get what is left of a second */
-void background_leave(void);                              /* at the end of a subshell: its jobs belong to the shell around it */
+void background_leave(int level, int64_t heir);          /* at the end of a subshell: to whom its jobs belong */
 unsigned background_fence(unsigned from);                /* from here on, subshells that end leave the jobs before this one alone */
 unsigned jobs_begun(void);
 void job_add(int status);                                /* one that has run to its end already */
@@ -385,7 +386,7 @@ int subshell_run(node *body, int background);
 char *command_subst(node *body, size_t *len);            /* output without the trailing newlines, in sh.tmp; NULL on failure */
 typedef struct sub_state sub_state;
 sub_state *subshell_enter(void);
-void subshell_orphans(sub_state *st);                     /* at its end its jobs go on by themselves */
+void subshell_orphans(sub_state *st, int level, int64_t heir);   /* at its end its jobs go on by themselves, in that shell, or job */
 void subshell_traps(void);                               /* drops the traps that a subshell does not inherit */
 int subshell_leave(sub_state *st, int status);           /* runs its EXIT trap; the status with which it ends */
 typedef struct outside outside;
@@ -488,7 +489,9 @@ typedef struct shell {
     int depth, max_depth;        /* function calls */
     int eval_depth;              /* C recursion */
     int level;                   /* subshell depth as $BASH_SUBSHELL; vars log below it */
-    int shell_level;             /* the level at which the innermost `bash` began: it is $$ */
+    int shell_level;             /* the level at which the innermost `bash` began */
+    int64_t shell_pid;           /* its $$ */
+    int64_t pid; int pid_level;  /* BASHPID of the job that runs at this level; elsewhere it comes from the level */
     int subshells;               /* BASH_SUBSHELL */
     bool bare_stage;             /* a simple command of a pipeline: no subshell yet, as BASH_SUBSHELL counts */
     int trace_level;             /* how often PS4 begins with its first character: $(...), eval and source add one */
@@ -513,7 +516,6 @@ typedef struct shell {
     int mask;
     char **dirs; int ndirs;      /* pushd stack without the current directory */
     int64_t last_bg; bool has_bg;
-    int jobs_next;
     int jobs_level;              /* whose jobs `jobs` shows: those of the shell around it inside $(...) and in jobs | cmd */
     int subst_status; bool had_subst;   /* of the last $(...) in a command of assignments only */
     bool has_run;                    /* something of this turn's program was run */

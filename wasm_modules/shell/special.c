@@ -71,7 +71,7 @@ static void get_realtime(slot *s, var *v)
 }
 static void get_line(slot *s, var *v) { (void)s; put_int(v, sh.line); }
 static void get_subshell(slot *s, var *v) { (void)s; put_int(v, sh.subshells); }
-static void get_bashpid(slot *s, var *v) { (void)s; put_int(v, SHELL_PID + sh.level); }
+static void get_bashpid(slot *s, var *v) { (void)s; put_int(v, sh.pid && sh.pid_level == sh.level ? sh.pid : SHELL_PID + sh.level); }
 static void get_shellopts(slot *s, var *v)
 {
     (void)s;

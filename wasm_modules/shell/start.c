@@ -3,6 +3,7 @@
 #include "background.h"
 #include "fifo.h"
 #include "options.h"
+#include "param.h"
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ void shell_start(void)
     setlocale(LC_ALL, "C.UTF-8");
     sh.arg0 = "bash";
     sh.max_depth = 256;
+    sh.shell_pid = SHELL_PID;
     sh.is_command_string = true;
     options_start();
     special_start();

@@ -1,6 +1,6 @@
 /* state.c - what a subshell is made of, kept aside while a job or a coprocess in it waits, and brought back.
  *
- * Functions are shared and not kept. Who waits for what, walk.c and background.c know.
+ * Who waits for what, walk.c and background.c know.
  */
 #include "walk.h"
 #include "utf8.h"
@@ -24,6 +24,12 @@ state *state_keep(void)
                 st->vars[st->n++].v->scope = v->scope > sh.base_scope ? v->scope - sh.base_scope : 0;
             }
         }
+    for (size_t i = 0; i < sh.slot_cap; i++)
+        for (slot *s = sh.slots[i]; s; s = s->next) st->func_n += s->fn != NULL;
+    st->funcs = xmalloc((st->func_n + 1) * sizeof *st->funcs);
+    for (size_t i = 0, n = 0; i < sh.slot_cap; i++)
+        for (slot *s = sh.slots[i]; s; s = s->next)
+            if (s->fn) { st->funcs[n++] = (kept_func){ s, s->fn }; func_ref(s->fn); }
     st->sh.fds = xmalloc((size_t)(sh.nfds + 1) * sizeof *sh.fds);
     for (int i = 0; i < sh.nfds; i++) st->sh.fds[i] = io_ref(sh.fds[i]);
     st->sh.args = xmalloc((size_t)(sh.nargs + 1) * sizeof *sh.args);
@@ -39,6 +45,7 @@ void state_free(state *st, bool with_vars)
 {
     if (!st) return;
     for (size_t i = 0; with_vars && i < st->n; i++) var_free(st->vars[i].v);
+    for (size_t i = 0; i < st->func_n; i++) func_unref(st->funcs[i].f);
     for (int i = 0; i < st->sh.nfds; i++) io_unref(st->sh.fds[i]);
     for (int i = 0; i < st->sh.nargs; i++) free(st->sh.args[i]);
     for (int i = 0; i < TRAP_MAX; i++) free(st->sh.traps[i]);
@@ -46,7 +53,51 @@ void state_free(state *st, bool with_vars)
     free(st->sh.args);
     free(st->sh.cwd);
     free(st->vars);
+    free(st->funcs);
     free(st);
+}
+
+static void resume_functions(state *st)
+{
+    for (size_t i = 0; i < st->func_n; i++) st->funcs[i].s->keeps = true;
+    for (size_t i = 0; i < sh.slot_cap; i++)
+        for (slot *s = sh.slots[i]; s; s = s->next)
+            if (s->fn && !s->keeps) { undo_log_func(s, s->fn); s->fn = NULL; sh.func_gen++; }
+    for (size_t i = 0; i < st->func_n; i++) {
+        slot *s = st->funcs[i].s;
+        s->keeps = false;
+        if (s->fn == st->funcs[i].f) continue;
+        undo_log_func(s, s->fn);
+        func_ref(s->fn = st->funcs[i].f);
+        sh.func_gen++;
+    }
+}
+
+/* Which shell it is: the outermost one, or a child. */
+static void resume_identity(const shell *was)
+{
+    sh.arg0 = was->arg0;
+    sh.first_args = was->first_args;
+    sh.nfirst_args = was->nfirst_args;
+    sh.execution_string = was->execution_string;
+    sh.execution_len = was->execution_len;
+    sh.is_command_string = was->is_command_string;
+    sh.from_input = was->from_input;
+    sh.plain = was->plain;
+    sh.restricted = was->restricted;
+    sh.deaf = was->deaf;
+    sh.subshells = was->subshells;
+    sh.shell_level = was->shell_level == was->level ? sh.level : was->shell_level;
+    sh.shell_pid = was->shell_pid;
+    sh.last_bg = was->last_bg;
+    sh.has_bg = was->has_bg;
+    sh.getopts_at = was->getopts_at;
+    sh.interactive = was->interactive;
+    sh.as_program = was->as_program;
+    sh.trace_level = was->trace_level;
+    sh.dirs = was->dirs;
+    sh.ndirs = was->ndirs;
+    sh.dirs_level = was->dirs_level;
 }
 
 /* Locals of the calls that the subshell made come back as such; those around it as globals: nothing is left of what they hid. */
@@ -75,9 +126,8 @@ void state_resume(state *st)
     sh.args = st->sh.args;
     sh.nargs = st->sh.nargs;
     sh.own_args = NULL;
-    sh.arg0 = st->sh.arg0;
-    sh.subshells = st->sh.subshells;
-    sh.shell_level = st->sh.shell_level;
+    resume_identity(&st->sh);
+    resume_functions(st);
     sh.line = st->sh.line;
     sh.line_base = st->sh.line_base;
     sh.byte_locale = st->sh.byte_locale;

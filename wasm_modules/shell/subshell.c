@@ -29,7 +29,7 @@ void signal_deliver(void)
 }
 
 /* orphans: the jobs that it leaves behind go on in the shell around it; nothing waits for what they write. */
-struct sub_state { shell saved; size_t undo, locals; unsigned mask; bool orphans; };
+struct sub_state { shell saved; size_t undo, locals; unsigned mask; bool orphans; int heir_level; int64_t heir; };
 
 /* Whether a subshell has this trap of its parent, too. */
 static bool inherited(int i)
@@ -61,7 +61,12 @@ sub_state *subshell_enter(void)
     return st;
 }
 
-void subshell_orphans(sub_state *st) { st->orphans = true; }
+void subshell_orphans(sub_state *st, int level, int64_t heir)
+{
+    st->orphans = true;
+    st->heir_level = level;
+    st->heir = heir;
+}
 
 void subshell_traps(void)
 {
@@ -106,7 +111,7 @@ int subshell_leave(sub_state *st, int status)
         }
     }
     proc_release(true);
-    if (sh.unwind != UW_TRIAL && st->orphans) background_leave(); else if (sh.unwind != UW_TRIAL) background_finish();
+    if (sh.unwind != UW_TRIAL && st->orphans) background_leave(st->heir_level, st->heir); else if (sh.unwind != UW_TRIAL) background_finish();
     umask(st->mask);
     bool trial = sh.unwind == UW_TRIAL, overflow = sh.stack_overflow;
     put_back(st);
@@ -164,7 +169,7 @@ int subshell_run(node *body, int background)
 {
     if (jobs_fresh) background_begin();
     sub_state *st = subshell_enter();
-    subshell_orphans(st);
+    subshell_orphans(st, st->saved.level, 0);
     if (background) {
         fd_set_io(0, io_null());
         for (int i = 0; i < TRAP_MAX; i++) if (sh.traps[i] && !*sh.traps[i]) { free(sh.traps[i]); sh.traps[i] = NULL; }

@@ -1,5 +1,5 @@
-/* walk.c - a walk over commands that can stop at a sleep, at a read from an empty pipe, or after some rounds of a loop, and go on
- * later, in any order with others.
+/* walk.c - a walk over commands that can stop at a sleep, a wait, a read from an empty pipe, or after some rounds of a loop, and go
+ * on later, in any order with others.
  *
  * What a walk has still to do is a stack of steps (a list and the place in it, a loop and its words), not a C stack. Sequences,
  * loops, if's and cases are walked that way, and what enclosure.c knows; everything else is one step. One that stops keeps its
@@ -8,6 +8,7 @@
 #include "walk.h"
 #include "background.h"
 #include "fifo.h"
+#include "lookup.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,10 @@ static void pop(walk *w)
 }
 
 static bool is_loop(node *n) { return n->kind == N_WHILE || n->kind == N_UNTIL || n->kind == N_FOR || n->kind == N_CFOR; }
+
+/* The redirections of what is inside of it, and not yet that itself. */
+static bool is_around(const step *s) { return s->n->redirs && !s->bare; }
+static bool is_loop_step(const step *s) { return is_loop(s->n) && !is_around(s); }
 
 /* A case of which one arm runs at most. */
 static bool is_plain_case(node *n)
@@ -64,6 +69,37 @@ static bool is_sleep(node *n)
     if (n->kind != N_SIMPLE || n->u.simple.n < 2 || n->redirs || n->u.simple.assigns) return false;
     word *w = n->u.simple.words[0];
     return w->flags & W_PLAIN && !strcmp(w->parts->u.lit.text, "sleep") && !func_find("sleep");
+}
+
+static bool is_wait(node *n)
+{
+    if (n->kind != N_SIMPLE || !n->u.simple.n || n->redirs || n->u.simple.assigns) return false;
+    word *w = n->u.simple.words[0];
+    return w->flags & W_PLAIN && !strcmp(w->parts->u.lit.text, "wait") && !func_find("wait");
+}
+
+/* Before a wait: 0, and the walk is to stop until the job has ended; -1: it was run. */
+static double wait_at(walk *w, node *n)
+{
+    arena_mark_t m = arena_mark(&sh.tmp);
+    strlist argv = { .a = &sh.tmp };
+    bool pids = true;
+    int heard = w->heard;
+    w->heard = 0;
+    w->waits_for = 0;
+    if (!heard && !w->sated && expand_words(n->u.simple.words, n->u.simple.n, &argv)) {
+        for (size_t i = 1; i < argv.n && !w->waits_for; i++) {
+            int64_t pid;
+            if (!parse_int(argv.v[i], &pid)) pids = false;
+            else if (job_unfinished(pid)) w->waits_for = pid;
+        }
+        if (argv.n == 1 && job_unfinished(ANY_JOB)) w->waits_for = ANY_JOB;
+        if (!pids) w->waits_for = 0;           /* %1, -n: in one piece */
+    }
+    arena_release(&sh.tmp, m);
+    if (w->waits_for && !sh.unwind) return 0;
+    if (heard) w->status = sh.status = 128 + heard; else w->status = exec_node(n);
+    return -1;
 }
 
 /* A sleep of the job's own: the seconds it is to be away. -1: it was run like any command, because its arguments make no sense.
@@ -112,6 +148,7 @@ static bool starves(walk *w, node *n)
 static double take(walk *w, node *n)
 {
     if (is_sleep(n)) return stop_at(w, n);
+    if (is_wait(n)) return wait_at(w, n);
     if (can_stop(n) || encloses(w, n)) push(w, n);
     else if (starves(w, n)) return 0;
     else w->status = exec_node(n);
@@ -122,6 +159,7 @@ static double take(walk *w, node *n)
 static double test(walk *w, node *n)
 {
     if (is_sleep(n)) return stop_at(w, n);
+    if (is_wait(n)) return wait_at(w, n);
     if (encloses(w, n) || (can_stop(n) && may_stop(w, n))) { push(w, n); return -1; }
     if (starves(w, n)) return 0;
     sh.cond_depth++;
@@ -169,6 +207,45 @@ static void settle(walk *w, node *n, int status, bool single)
     w->status = sh.status = status;
     if (single) { sh.npipestatus = 1; sh.pipestatus[0] = status; }
     if (status && !sh.unwind && w->n) after_command(status, n, true);   /* the job itself ends with it, and that is all */
+}
+
+/* A child shell: its commands, one by one. One that starves or waits is come back to. */
+static double proceed_child(walk *w, step *s)
+{
+    node *n = s->n;
+    if (!s->in && !(s->in = child_enter(n, &w->status))) {
+        int status = w->status;
+        pop(w);
+        settle(w, n, status, true);
+        return -1;
+    }
+    enclosure *e = s->in;
+    program *next = e->again ? e->prog : child_next(e, &w->status);
+    if (next) {
+        sh.prog = next;
+        double seconds = take(w, next->root);
+        e->again = w->starved || w->waits_for;
+        return seconds;
+    }
+    int status = child_leave(e, w->status);
+    pop(w);
+    settle(w, n, status, true);
+    return -1;
+}
+
+/* Redirections, around what stands in them. */
+static double proceed_redirected(walk *w, step *s, int at)
+{
+    node *n = s->n;
+    if (at == 0 && !(s->in = redirection_enter(n))) { pop(w); settle(w, n, 1, true); return -1; }
+    if (at == 0) {
+        push(w, n);
+        w->steps[w->n - 1].bare = true;
+        return -1;
+    }
+    redirect_undo(&s->in->save);
+    pop(w);
+    return -1;
 }
 
 /* A call: its words, its body, its end. */
@@ -224,8 +301,9 @@ static double proceed(walk *w)
     step *s = &w->steps[w->n - 1];
     node *n = s->n;
     int at = s->at++;
+    if (is_around(s)) return proceed_redirected(w, s, at);
     switch (n->kind) {
-    case N_SIMPLE: return proceed_call(w, s, at);
+    case N_SIMPLE: return (s->in ? s->in->shell.text != NULL : starts_shell(n)) ? proceed_child(w, s) : proceed_call(w, s, at);
     case N_SUBSHELL: return proceed_subshell(w, s, at);
     case N_PIPE: return proceed_pipe(w, s, at);
     case N_LIST:
@@ -271,6 +349,7 @@ static double proceed(walk *w)
         w->status = s->status;
     }
     if (is_loop(n)) sh.loop_depth--;
+    sh.status = w->status;
     pop(w);
     return -1;
 }
@@ -278,6 +357,7 @@ static double proceed(walk *w)
 /* Whether the piece that is being walked is one whose failure set -e does not mind. */
 static bool in_condition(const step *s)
 {
+    if (is_around(s)) return false;
     switch (s->n->kind) {
     case N_AND: case N_OR: case N_IF: return s->at == 1;
     case N_WHILE: case N_UNTIL: return s->at % 3 == 1;
@@ -292,7 +372,7 @@ static double advance(walk *w)
     sh.cond_depth = 0;
     for (int i = 0; i < innermost; i++) sh.cond_depth += in_condition(&w->steps[i]);
     double seconds = proceed(w);
-    if (w->starved) w->steps[innermost].at = at;
+    if (w->starved || w->waits_for) w->steps[innermost].at = at;
     return seconds;
 }
 
@@ -304,8 +384,9 @@ static void unwind(walk *w)
         sh.unwind = 0;
         for (int levels = sh.unwind_count; w->n && levels;) {
             step *s = &w->steps[w->n - 1];
-            bool loop = is_loop(s->n);
+            bool loop = is_loop_step(s);
             if (loop && --levels == 0 && go_on) return;
+            if (s->in && s->in->redirected) redirect_undo(&s->in->save);
             sh.loop_depth -= loop;
             pop(w);
         }
@@ -315,7 +396,12 @@ static void unwind(walk *w)
     w->status = sh.exit_status;
     while (w->n) {
         step *s = &w->steps[w->n - 1];
-        if (s->in && s->in->outer) { sh.unwind = 0; return; }    /* only this subshell ends */
+        if (s->in && s->in->outer) {             /* only this subshell ends */
+            if (s->in->reader) s->in->over = sh.unwind != UW_DISCARD;
+            sh.unwind = 0;
+            return;
+        }
+        if (s->in && s->in->redirected) redirect_undo(&s->in->save);
         bool returns = s->in && s->in->call.f && sh.unwind == UW_RETURN;
         node *n = s->n;
         if (s->in && s->in->call.f) w->status = call_leave(s->in, w->status);
@@ -325,14 +411,6 @@ static void unwind(walk *w)
         if (!sh.unwind) return;
         w->status = sh.exit_status;
     }
-}
-
-static bool has_process(redir *r)
-{
-    for (; r; r = r->next)
-        for (part *p = r->target ? r->target->parts : NULL; p; p = p->next)
-            if (p->kind == P_PROC_IN || p->kind == P_PROC_OUT) return true;
-    return false;
 }
 
 /* Whether the job may turn out to be a call of a function, or of sleep: f x &, "$@" &. */
@@ -361,6 +439,14 @@ static double begin_call(walk *w, node *n)
             enclosure *e = call_new(f, argc, v);
             push(w, n);
             w->steps[0].in = e;
+            w->steps[0].bare = true;
+        } else if (!f && is_shell_command(v[0])) {
+            enclosure *e = child_start(argc, v, w->pid, &w->status);
+            if (e) {
+                push(w, n);
+                w->steps[0].in = e;
+                w->steps[0].bare = true;
+            }
         } else if (!f && (strcmp(v[0], "sleep") || (seconds = sleep_seconds(argc, v)) < 0)) w->status = exec_argv(argc, v, 0);
     }
     arena_release(&sh.tmp, m);
@@ -372,7 +458,7 @@ static double begin(walk *w)
 {
     node *n = w->root, *inner = n->kind == N_SUBSHELL ? n->u.pair.a : n;
     w->root = NULL;
-    bool calls = may_call(n), whole = has_process(n->redirs) || (!calls && n->kind == N_SIMPLE);
+    bool calls = may_call(n) || (starts_shell(n) && !has_process(n->redirs)), whole = has_process(n->redirs) || (!calls && n->kind == N_SIMPLE);
     if (n->redirs && !whole) {
         redir_save save;
         bool ok = redirect(n->redirs, &save);
@@ -383,13 +469,17 @@ static double begin(walk *w)
     if (is_sleep(inner)) return stop_at(w, inner);
     node bare = *inner;
     bare.redirs = inner == n ? NULL : inner->redirs;
-    if (!whole && (can_stop(&bare) || encloses(w, &bare))) push(w, inner); else w->status = exec_node(whole ? n : inner);
+    if (!whole && (can_stop(&bare) || encloses(w, &bare))) {
+        push(w, inner);
+        w->steps[0].bare = inner == n;
+    } else w->status = exec_node(whole ? n : inner);
     return -1;
 }
 
 double walk_go(walk *w)
 {
     w->starved = w->busy = false;
+    w->waits_for = 0;
     if (sh.unwind) { w->root = NULL; unwind(w); }   /* a trap that ran before it goes on */
     do {
         double seconds = w->root ? begin(w) : w->n ? advance(w) : -1;
@@ -437,8 +527,9 @@ void walk_enter(walk *w)
     sh.own_args = NULL;
     for (int i = 0; i < w->n; i++) {
         step *s = &w->steps[i];
-        if (s->in && !s->in->call.f) sh.loop_depth = 0;
-        if (is_loop(s->n)) sh.loop_depth += s->at > 0;
+        if (s->in && !s->in->call.f && !s->in->redirected) sh.loop_depth = 0;
+        if (is_loop_step(s)) sh.loop_depth += s->at > 0;
+        if (s->in && s->in->reader) { sh.prog = s->in->prog; sh.frames = NULL; sh.depth++; }
         if (!s->in || !s->in->call.f) continue;
         s->in->call.fr.up = sh.frames;
         sh.frames = &s->in->call.fr;
