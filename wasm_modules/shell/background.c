@@ -11,12 +11,14 @@
  * same script gives the same order every time.
  */
 #include "background.h"
+#include "param.h"
 #include "walk.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 enum { JOBS_KEPT = 256, GRACE_S = 1, HEAD_START = 64, ROUNDS = 64, PARKED = -2 };
+enum { SIGNAL_PIPE = 13, SIGNAL_CHILD = 17, SIGNAL_CONTINUE = 18 };
 #define ROUNDS_S 0.002           /* what ROUNDS rounds of a loop take */
 
 static job jobs[JOBS_KEPT];
@@ -157,7 +159,7 @@ static void run_on(job *j)
         j->busy = w->busy;
         j->order = ++events;
     }
-    if (!in_turn) signal_deliver();
+    if (!in_turn && signals_pending) signal_deliver(is_awaited);
 }
 
 bool job_seems_running(job *j) { return j->walk || j->left_s == slept_s; }
@@ -310,10 +312,12 @@ void background_round(node *body)
     static int rounds;
     if (background_turn(++rounds) < 0) return;
     if (jobs_fresh) background_begin();
-    if (is_idle(body) && run_next(1e18)) return;
     double until_s = slept_s + ROUNDS_S;
-    while (run_next(until_s)) { }
-    if (slept_s < until_s) slept_s = until_s;
+    if (!is_idle(body) || !run_next(1e18)) {
+        while (run_next(until_s)) { }
+        if (slept_s < until_s) slept_s = until_s;
+    }
+    if (signals_pending) signal_deliver(true);
 }
 
 int background_write(io *s, void *ctx)
@@ -326,17 +330,32 @@ int background_write(io *s, void *ctx)
     return len > 0;
 }
 
-bool background_sleep(int argc, char **argv)
+static sleeper *innermost_sleep;
+const sleeper *sleep_running(void) { return innermost_sleep; }
+
+bool background_sleep(int argc, char **argv, int *status)
 {
     double seconds = sleep_seconds(argc, argv);
     if (seconds < 0 || !jobs_waiting || sh.in_trial) { if (seconds > 0) slept_s += seconds; return false; }
     double until_s = slept_s + seconds;
-    while (run_next(until_s)) { }
-    time_pass(until_s - slept_s);
+    sleeper own = { .outer = innermost_sleep, .pid = next_pid++, .level = sh.level, .argument = argv[1] };
+    innermost_sleep = &own;
+    while (!own.killed_by && run_next(until_s)) { }
+    innermost_sleep = own.outer;
+    if (!own.killed_by && !sh.unwind) time_pass(until_s - slept_s);
+    *status = own.killed_by ? 128 + own.killed_by : 0;
+    sh.child_killed_by = own.killed_by;
     return true;
 }
 
-enum { SIGNAL_PIPE = 13, SIGNAL_CHILD = 17 };
+static bool kill_sleep(int64_t pid, int sig)
+{
+    for (sleeper *s = innermost_sleep; s; s = s->outer)
+        if (s->pid == pid) { if (sig && sig != SIGNAL_CHILD && sig != SIGNAL_CONTINUE) s->killed_by = sig; return true; }
+    return false;
+}
+
+int64_t job_parent(const job *j) { return j->level == PARKED ? j->parent : SHELL_PID + j->level; }
 
 /* The job is over and its status taken: the shell hears of it once. */
 static void note_end(job *j)
@@ -448,6 +467,7 @@ bool job_kill(int64_t id, bool is_number, int sig)
 {
     job *j = job_find(id, is_number);
     for (unsigned i = jobs_first(); !j && !is_number && i < jobs_n; i++) if (job_at(i)->pid == id) j = job_at(i);
+    if (!j && !is_number && kill_sleep(id, sig)) return true;
     if (j && !j->walk && sig && coprocess_kill(j->pid)) { j->status = 128 + sig; return true; }
     if (!j || !j->walk) return false;
     const char *trap = j->walk->state ? j->walk->state->sh.traps[sig] : NULL;

@@ -33,6 +33,10 @@ bool job_seems_running(job *j);                  /* it runs, or has ended before
 int job_wait(job *j);                            /* lets time pass until it has ended; its status */
 void jobs_wait_all(void);
 job *job_wait_any(job **among, int n);           /* the next of these to end, of all when n is 0; NULL when there is none */
+/* A sleep in which jobs have their turns: another process, for ps and kill. */
+typedef struct sleeper { struct sleeper *outer; int64_t pid; int level; const char *argument; int killed_by; } sleeper;
+const sleeper *sleep_running(void);              /* the innermost; NULL when there is none */
+int64_t job_parent(const job *j);
 bool job_unfinished(int64_t pid);                /* one of this shell that has something left to do; ANY_JOB: any */
 int64_t job_new_pid(void);
 void time_pass(double seconds);                  /* everybody sleeps */

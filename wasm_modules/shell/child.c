@@ -151,6 +151,7 @@ void child_become(const child *c, int64_t pid)
     sh.shell_level = sh.level;
     sh.shell_pid = pid;
     sh.killed_by = 0;
+    sh.captured = false;
     sh.depth++;
     const char *named = options ? strchr(options, ' ') : NULL;
     if (named) {

@@ -43,7 +43,7 @@ void after_command(int status, node *n, bool had_trap)
 bool debug_trap(node *n)
 {
     if (!sh.traps[TRAP_DEBUG] || sh.in_trap[TRAP_DEBUG]) return true;
-    sh.command_node = n;
+    if (!sh.running_traps) sh.command_node = n;      /* in a trap it is what that interrupted */
     int status = run_trap(TRAP_DEBUG);
     if (!sh.shopt[S_EXTDEBUG] || !status || sh.unwind) return true;
     if (status == 2 && sh.frames) { sh.unwind = UW_RETURN; sh.before_return = sh.status; sh.exit_status = 0; }
@@ -226,6 +226,10 @@ int exec_node(node *n)
     if (!(++ticks & 63)) io_show();   /* not after each command: a loop of echoes would call the host for every line */
     sh.eval_depth--;
     if (n->kind != N_SIMPLE) sh.status = status;
+    if (signals_pending) {
+        signal_deliver(true);
+        if (sh.unwind == UW_EXIT) return sh.exit_status;
+    }
     return status;
 }
 

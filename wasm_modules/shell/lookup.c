@@ -99,7 +99,8 @@ int run_tool(const tool_entry *e, int argc, char **args)
     io_show();
     if (!strcmp(e->name, "sleep")) {
         pipeline_idle();
-        if (background_sleep(argc, args)) return 0;
+        int slept;
+        if (background_sleep(argc, args, &slept)) return slept;
     }
     /* A tool may reorder and rewrite its arguments; the words of the tree are not its own. */
     char **argv = arena_alloc(&sh.tmp, ((size_t)argc + 1) * sizeof *argv);

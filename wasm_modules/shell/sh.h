@@ -348,7 +348,7 @@ void background_tick(void);                              /* the shell runs a com
 extern int jobs_waiting;                                 /* jobs that have something left to do */
 void background_round(node *body);                       /* a loop of the shell has come round while there are some */
 /* sleep, while jobs wait for their time; false: nobody does, sleep yourself */
-bool background_sleep(int argc, char **argv);
+bool background_sleep(int argc, char **argv, int *status);
 void background_finish(void);                            /* the subshell ends: its jobs get what is left of a second */
 void background_leave(int level, int64_t heir);          /* at the end of a subshell: to whom its jobs belong */
 unsigned background_fence(unsigned from);                /* from here on, subshells that end leave the jobs before this one alone */
@@ -445,7 +445,8 @@ void sh_fail(int status);                                /* an expansion failed:
 /* an integer value or subscript failed: more than the command is given up */
 void sh_fail_plainly(void);                              /* the same as sh_fail(1), but set -e ends the shell over it */
 void sh_abandon(int status);
-void signal_deliver(void);                               /* the one that waits for this shell */
+extern int signals_pending;
+void signal_deliver(bool between);                       /* those sent to this shell; a trap runs between two commands only */
 void signal_for(int level, int sig);                     /* the shell at this level gets it when control comes back to it */
 void sh_signal(int sig);                                 /* what a signal does to this shell: its trap, nothing, or the end */
 int sh_fatal_status(void);
@@ -534,6 +535,7 @@ typedef struct shell {
     bool restricted;             /* bash -r, set -r: no cd, no output to files, no paths of commands */
     unsigned complaints;         /* messages so far */
     bool byte_locale;            /* LC_ALL=C and its kin: a character is a byte */
+    bool captured;               /* in $(...): what a child shell was ended by is not told */
     int killed_by, child_killed_by;   /* the signal that ends this shell; that ended the child shell which has just run */
     bool in_turn;                /* a job has its turn: what it sends to this shell comes when the turn is over */
     int in_trial;                /* 1: effects are forbidden, 2: allowed after all (pipeline.c) */

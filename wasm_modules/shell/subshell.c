@@ -11,21 +11,32 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A subshell has sent this signal to $$, which gets it when it runs again. */
-static int pending, pending_level;
+/* Signals that were sent to shells around the one that runs: each gets its own when it runs again. */
+enum { PENDING_MOST = 64 };
+static struct { int level, sig; } pending[PENDING_MOST];
+int signals_pending;
+
+static void drop_pending(int i) { memmove(&pending[i], &pending[i + 1], (size_t)(--signals_pending - i) * sizeof *pending); }
 
 void signal_for(int level, int sig)
 {
-    pending = sig;
-    pending_level = level;
+    for (int i = 0; i < signals_pending; i++) if (pending[i].level == level && pending[i].sig == sig) return;
+    if (signals_pending == PENDING_MOST) return;
+    pending[signals_pending].level = level;
+    pending[signals_pending++].sig = sig;
 }
 
-void signal_deliver(void)
+void signal_deliver(bool between)
 {
-    if (!pending || sh.level != pending_level) return;
-    int sig = pending;
-    pending = 0;
-    sh_signal(sig);
+    for (int i = 0; i < signals_pending && !sh.unwind;) {
+        int level = pending[i].level, sig = pending[i].sig;
+        bool waits = level == sh.level && !between && sh.traps[sig] && *sh.traps[sig];
+        if (level < sh.level || waits) { i++; continue; }
+        drop_pending(i);
+        if (level > sh.level) continue;          /* that shell has ended */
+        sh_signal(sig);
+        i = 0;
+    }
 }
 
 /* orphans: the jobs that it leaves behind go on in the shell around it; nothing waits for what they write. */
@@ -121,7 +132,7 @@ int subshell_leave(sub_state *st, int status)
     if (trial) sh.unwind = UW_TRIAL;
     free(st);
     sh.status = status;
-    if (!sh.in_turn) signal_deliver();
+    if (!sh.in_turn) signal_deliver(false);
     return status;
 }
 
@@ -245,6 +256,7 @@ char *command_subst(node *body, size_t *len)
     sh.jobs_level = jobs_level;
     fd_set_io(1, io_ref(pipe));
     sh.trace_level++;
+    sh.captured = true;
     sh.line_base = line;
     if (!sh.shopt[S_INHERIT_ERREXIT] && !sh.opt[O_POSIX]) sh.opt[O_ERREXIT] = 0;
     int status = exec_node(body);

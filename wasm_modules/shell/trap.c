@@ -41,6 +41,7 @@ void signal_tell(int64_t pid)
 {
     int sig = sh.child_killed_by;
     sh.child_killed_by = 0;
+    if (sh.captured) return;
     static const char *const texts[] = { "", "Hangup", "Interrupt", "Quit", "Illegal instruction", "Trace/breakpoint trap", "Aborted",
                                          "Bus error", "Floating point exception", "Killed", "User defined signal 1",
                                          "Segmentation fault", "User defined signal 2", "Broken pipe", "Alarm clock", "Terminated" };

@@ -29,8 +29,18 @@ static process_list *all_processes(tool *t, const char *own) {
     add_process(t, l, SHELL_PID, 1, "bash");
     for (unsigned i = jobs_first(); i < jobs_begun(); i++) {
         job *j = job_at(i);
-        if (j->walk && j->text) add_process(t, l, (long)j->pid, SHELL_PID, tool_strndup(t, j->text, strcspn(j->text, "&\n")));
+        if (!j->walk || !j->text) continue;
+        add_process(t, l, (long)j->pid, (long)job_parent(j), tool_strndup(t, j->text, strcspn(j->text, "&\n")));
     }
+    const sleeper *s = sleep_running();
+    for (int level = 1; s && level <= s->level; level++) add_process(t, l, SHELL_PID + level, SHELL_PID + level - 1, "bash");
+    for (; s; s = s->outer) add_process(t, l, (long)s->pid, SHELL_PID + s->level, tool_format(t, "sleep %s", s->argument));
+    for (int i = 1; i < l->n; i++)               /* by number */
+        for (int k = i; k > 0 && l->at[k].pid < l->at[k - 1].pid; k--) {
+            process other = l->at[k];
+            l->at[k] = l->at[k - 1];
+            l->at[k - 1] = other;
+        }
     if (own) add_process(t, l, SHELL_FIRST_JOB - 1, SHELL_PID, own);
     return l;
 }
