@@ -209,7 +209,7 @@ SUITES = {
     "gawk": Suite(("test",), list_gawk),
     "sed": Suite(("testsuite", "init.cfg"), list_by("testsuite/*.sh", _SED), lambda path: {"testsuite/init.sh": _SED_INIT}),
     "onetrueawk": Suite(("testdir",), list_onetrueawk),
-    "shellspec": Suite(("",), list_by("spec/**/*_spec.sh", "bash ./shellspec --shell bash --format tap {name}")),
+    "shellspec": Suite(("",), list_by("spec/**/*_spec.sh", "HOME=/tmp bash ./shellspec --shell bash --format tap {name}")),
     "bats": Suite(("",), list_by("test/*.bats", "bash bin/bats --tap {name}")),
     "bash_unit": Suite(("",), list_by("tests/test_*.sh", "bash ./bash_unit -f tap {name}")),
     "shunit2": Suite(("",), list_by("*_test.sh", "bash ./{name}" + _PASS_IF_TRUE)),

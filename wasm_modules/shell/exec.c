@@ -36,6 +36,11 @@ static void set_pipestatus(int status)
 void after_command(int status, node *n, bool had_trap)
 {
     if (status == 0 || sh.cond_depth || sh.unwind) return;
+    if (signals_pending) {       /* their traps come before ERR and errexit */
+        sh.status = status;
+        signal_deliver(true);
+        if (sh.unwind) return;
+    }
     if (had_trap && sh.traps[TRAP_ERR] && !pipeline_stage(n)) run_trap(TRAP_ERR);
     if (sh.opt[O_ERREXIT] && !sh.unwind) sh_leave(status);
 }
