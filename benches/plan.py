@@ -18,12 +18,13 @@ from dataclasses import dataclass, replace
 
 from benches.harness import Scenario
 
-FULL_MINUTES, QUICK_MINUTES, QUICK_PEERS_MINUTES = 25.0, 2.5, 5.5
+FULL_MINUTES, QUICK_MINUTES, QUICK_PEERS_MINUTES = 25.0, 2.75, 5.75
 FULL_PREPARED_MINUTES = 29.0
 """A full run with all that comes before it on a fresh machine."""
 _SECONDS = 5.0
 _SECONDS_OF = {
     "cancelling": 10, "capability_calls": 22, "cold_start": 26, "cpu_loop": 16, "deadlines": 26, "deadlines_beside": 75,
+    "fleet": 15,
     "fork_density": 20, "forks": 18, "gateway_latency": 40, "gateway_memory": 90, "gateway_overload": 20, "gateway_startup": 24,
     "hook_firing": 10, "http_frame": 16, "idle_memory": 17, "instantiate": 3, "json_1mb": 14, "memory_limit": 18,
     "neighbours": 60, "new_session": 20, "policy_tools": 3, "rates": 22, "session_density": 40, "shell_loops": 22,
@@ -31,8 +32,9 @@ _SECONDS_OF = {
 }  # fmt: skip
 _QUICK_SECONDS = 2.0
 _QUICK_SECONDS_OF = {
-    "cancelling": 4, "capability_calls": 4, "cold_start": 4, "deadlines": 14, "deadlines_beside": 6, "fork_density": 5,
-    "gateway_latency": 12, "gateway_memory": 12, "gateway_overload": 9, "gateway_startup": 10, "hook_firing": 4, "http_frame": 6,
+    "cancelling": 4, "capability_calls": 4, "cold_start": 4, "deadlines": 14, "deadlines_beside": 6, "fleet": 10,
+    "fork_density": 5, "gateway_latency": 12, "gateway_memory": 12, "gateway_overload": 9, "gateway_startup": 10,
+    "hook_firing": 4, "http_frame": 6,
     "memory_limit": 6, "session_density": 6, "shell_loops": 4, "stores": 5, "workers": 5,
 }  # fmt: skip
 ASKS_PEERS = frozenset({

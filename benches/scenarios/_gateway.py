@@ -53,11 +53,12 @@ def folder() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def served(place: Path, workers: Workers = "processes", token: str = "") -> Iterator[Served]:
-    """A gateway on the folder `place`; with `token` it was started there before."""
+def served(place: Path, workers: Workers = "processes", token: str = "", arguments: Sequence[str] = ()) -> Iterator[Served]:
+    """A gateway on the folder `place`; with `token` it was started there before. `arguments` are more of its options."""
     policy = place / "bench.hatch"
     policy.write_text(re.sub(r"\n +rate [^\n]*", "", _SAMPLE.read_text("utf-8")), "utf-8")
     words = ["serve", "--data", str(place / "data"), "--port", "0", "--workers", workers, "--policy", str(policy)]
+    words += arguments
     started = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "hatchway.cli", *words],

@@ -15,6 +15,7 @@ goes on serving without a restart.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
@@ -96,6 +97,11 @@ class Store(ABC):
 
     @abstractmethod
     async def close(self) -> None: ...
+
+    @contextlib.asynccontextmanager
+    async def exclude_others(self, what: str) -> AsyncIterator[None]:
+        """No other gateway of this store does the same meanwhile. An engine with one gateway has none to wait for."""
+        yield
 
     def observe(self, observer: Callable[[str, Sequence[Change]], None]) -> None:
         """`observer` is told of every write once it is durable."""

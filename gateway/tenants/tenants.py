@@ -111,7 +111,7 @@ class Tenancy:
     """Makes this gateway the owner of a tenant that is to be created. Raises if another one is."""
     _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     _revoking: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while a token is revoked: of two admins who revoke each other's tokens, one stays."""
+    """Held while a token is revoked, as the store's is: of two admins who revoke each other's tokens, one stays."""
 
     async def create(self, principal: Principal, asked: CreateTenant) -> Tenant:
         if not _TENANT_ID.fullmatch(asked.id):
@@ -191,7 +191,7 @@ class Tenancy:
         return Page([stored.token for stored in page.items], page.next)
 
     async def revoke(self, principal: Principal, tenant_id: str, token_id: str) -> Token:
-        async with self._revoking:
+        async with self._revoking, self._store.exclude_others("revocation"):
             stored, now = await self._find(tenant_id, token_id), self._clock_ms()
             if stored.token.revoked_at is not None:
                 return stored.token

@@ -180,6 +180,13 @@ class PostgresStore(Store):
         if self._owning is None:
             await connection.execute(_LOCK_OWNER, tenant)
 
+    @contextlib.asynccontextmanager
+    async def exclude_others(self, what: str) -> AsyncIterator[None]:
+        async with self.pool.acquire() as connection, connection.transaction():
+            async with self.translate_errors():
+                await connection.execute(_LOCK, f"hatchway {what}")
+            yield
+
     async def compact(self) -> None:
         """Vacuum: rows that are gone leave the table's files."""
         async with self.translate_errors(), self.pool.acquire() as connection:

@@ -24,6 +24,7 @@ from sandbox.encoding.sealing import Keys
 from sandbox.guests.images import images
 from tests.gateway.fleet.gateways import LEASE_MS, Fleet, ask, empty, fleet, make_tenant, wait_for
 from tests.gateway.serving import Gateway
+from tests.gateway.stores.servers import Server, find_binaries
 
 python_only = pytest.mark.skipif(not images.is_ready("python"), reason="the Python image is not compiled")
 BOUND_S = LEASE_MS / 1000 + 1.5
@@ -211,3 +212,80 @@ def test_what_was_agreed_on_is_compared_by_fingerprint(tmp_path: Path, postgres_
             await store.close()
 
     asyncio.run(main())
+
+
+@python_only
+def test_a_run_of_a_tenant_that_no_request_comes_for_is_settled_by_another_gateway(tmp_path: Path, postgres_url: str) -> None:
+    with fleet(tmp_path, postgres_url, 2) as made:
+        owner, _ = made.gateways
+        token, session = begin(made, owner)
+        code = {"code": "import time\nwhile True: time.sleep(0.1)"}
+        status, run = ask(owner, "POST", f"/v1/sessions/{session}/runs?mode=async", code, token)
+        assert status == 202, run
+        until_running(owner)
+        owner.kill()
+
+        async def look() -> str:
+            store = await PostgresStore.open(postgres_url)
+            try:
+                async with asyncio.timeout(60):
+                    while True:
+                        found = await store.run("acme", run["id"])
+                        assert found is not None
+                        if found.result is not None:
+                            return found.result.status.value
+                        await asyncio.sleep(0.1)
+            finally:
+                await store.close()
+
+        assert asyncio.run(look()) == "interrupted"
+        assert count_verified(postgres_url, "acme") > 0
+
+
+def test_a_database_that_is_away_for_longer_than_the_lease_loses_nothing_and_tenants_are_claimed_again(tmp_path: Path) -> None:
+    if find_binaries() is None:
+        pytest.skip("no PostgreSQL here: pip install pgserver")
+    server = Server(durable=True)
+    try:
+        server.start()
+        with fleet(tmp_path, server.url, 2) as made:
+            owner, other = made.gateways
+            token, session = begin(made, owner)
+            assert ask(other, "PUT", f"/v1/sessions/{session}/values/a", b"1", token)[0] < 300
+            server.kill()
+            status, said = ask(other, "PUT", f"/v1/sessions/{session}/values/b", b"1", token)
+            assert (status, said["code"]) == (503, "STORE_UNAVAILABLE")
+            while "lease has lapsed" not in made.log(0):
+                time.sleep(0.05)
+            server.start()
+            took_s, _ = wait_for(other, "GET", "/v1/me", token)
+            print(f"served again after {took_s:.2f} s")
+            for number, gateway in enumerate(made.gateways):
+                assert ask(gateway, "PUT", f"/v1/sessions/{session}/values/c{number}", b"1", token)[0] < 300
+            assert list_values(other, token, session) - {"b"} == {"a", "c0", "c1"}
+            assert count_verified(server.url, "acme") > 0
+    finally:
+        server.stop()
+
+
+def test_of_two_admins_who_revoke_each_others_tokens_at_two_gateways_one_stays(tmp_path: Path, postgres_url: str) -> None:
+    with fleet(tmp_path, postgres_url, 2) as made:
+        first, second = made.gateways
+        assert ask(second, "POST", "/v1/tenants", {"id": "acme"})[0] == 201
+        new = {"name": "a", "role": "admin"}
+        one = ask(first, "POST", "/v1/tokens", new)[1]
+        two = ask(second, "POST", "/v1/tokens", new, Hatchway_Tenant="acme")[1]
+        mine = ask(first, "GET", "/v1/me")[1]["token_id"]
+        assert ask(first, "DELETE", f"/v1/tokens/{mine}", token=one["secret"])[0] == 200
+        said: list[int] = []
+
+        def revoke(gateway: Gateway, by: str, token_id: str, tenant: str) -> None:
+            said.append(ask(gateway, "DELETE", f"/v1/tokens/{token_id}", token=by, Hatchway_Tenant=tenant)[0])
+
+        plan = ((first, two["secret"], one["token"]["id"], "default"), (second, one["secret"], two["token"]["id"], "acme"))
+        threads = [threading.Thread(target=revoke, args=args) for args in plan]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(said) in ([200, 401], [200, 409]), said
