@@ -24,6 +24,7 @@ from typing import Any, Final
 from gateway.errors import BadRequest, GatewayError, NotFound, StoreUnavailable, TooLarge, TooMany, Unavailable
 from gateway.shielding import run_to_completion
 from gateway.stores.changes import AppendAudit, Change, DeleteTenant
+from gateway.stores.fence import NotOwner
 from gateway.stores.store import Store
 
 KEPT_MAX: Final = 10_000
@@ -56,6 +57,8 @@ class AuditBuffer:
         self._count = 0
         self.mark = 0
         """How many records were ever noted."""
+        self._lost: dict[str, int] = {}
+        """The mark of the last record of a tenant that was dropped when the tenant was lost (`forget`)."""
         self._task: asyncio.Task[None] | None = None
         self._is_closing = False
         store.carry(self._carry)
@@ -80,6 +83,8 @@ class AuditBuffer:
     async def settle(self, tenant: str, since: int = 0) -> None:
         """Returns when all that was noted for the tenant until now is in the chain; raises if it cannot be written. If nothing
         was noted for it since the mark `since`, there is nothing to wait for. What several wait for is written together."""
+        if since < self._lost.get(tenant, 0):
+            raise NotOwner(tenant)
         waiting = self._waiting.get(tenant)
         if waiting is not None and waiting.noted > since:
             await run_to_completion(self._settle(tenant, waiting, waiting.noted))
@@ -164,10 +169,11 @@ class AuditBuffer:
         self._end(tenant, waiting)
 
     def forget(self, tenant: str) -> None:
-        """The tenant is another gateway's now, and nothing of this one can be written to its log. What is lost was not
-        acknowledged: who answers a caller has awaited `settle`."""
+        """The tenant is another gateway's now, and nothing of this one can be written to its log. THREAT[TM-AUDIT-LOSS]: what is
+        dropped was not acknowledged, and is not: an answer that would need it raises `NotOwner` when it settles."""
         waiting = self._waiting.pop(tenant, None)
         if waiting is not None and waiting.records:
+            self._lost[tenant] = waiting.noted
             self._count -= len(waiting.records)
             _log.warning("%d audit records of %s, of answers that were not given, are dropped", len(waiting.records), tenant)
             waiting.records.clear()

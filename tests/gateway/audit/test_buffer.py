@@ -11,6 +11,7 @@ from gateway.audit.buffer import AuditBuffer
 from gateway.errors import Conflict, StoreFailed
 from gateway.stores.changes import ABSENT, AppendAudit, Change, DeleteTenant, PutSession, PutTenant
 from gateway.stores.engines.memory import MemoryStore
+from gateway.stores.fence import NotOwner
 from tests.gateway.stores.making import AT, put_session, session, tenant
 
 
@@ -53,6 +54,26 @@ def test_a_decision_and_the_write_that_follows_it_are_one_transaction() -> None:
         await store.write("t1", [put_session(), AppendAudit(at=AT, kind="session.create")])
         await buffer.settle("t1", mark)
         assert store.commits == 1 and await kinds(store) == ["decision", "session.create"]
+
+    with_buffer(scenario)
+
+
+def test_tm_audit_loss_no_answer_is_given_whose_records_were_dropped_with_a_tenant_that_was_lost() -> None:
+    async def scenario(store: Counting, buffer: AuditBuffer) -> None:
+        await store.write("t2", [PutTenant(tenant("t2"))])
+        before = buffer.mark
+        buffer.note("t1", decided(1))
+        buffer.note("t2", decided(2))
+        during = buffer.mark
+        buffer.forget("t1")
+        with pytest.raises(NotOwner):
+            await buffer.settle("t1", before)
+        await buffer.settle("t2", before)
+        await buffer.settle("t1", during)  # begun after the loss: this gateway has claimed the tenant again
+        buffer.note("t1", decided(3))
+        await buffer.settle("t1", during)
+        assert [one.data["n"] for one in await store.audit("t1")] == [3]
+        assert [one.data["n"] for one in await store.audit("t2")] == [2]
 
     with_buffer(scenario)
 

@@ -60,8 +60,10 @@ def fleet(folder: Path, url: str, count: int = 2, **settings: str) -> Iterator[F
         yield made
 
 
-def ask(gateway: Gateway, method: str, path: str, body: Any = None, token: str = "", **headers: str) -> tuple[int, Any]:
-    connection = http.client.HTTPConnection(urlsplit(gateway.url).netloc, timeout=60)
+def ask(
+    gateway: Gateway, method: str, path: str, body: Any = None, token: str = "", within_s: float = 60.0, **headers: str
+) -> tuple[int, Any]:
+    connection = http.client.HTTPConnection(urlsplit(gateway.url).netloc, timeout=within_s)
     given = {"Authorization": f"Bearer {token or gateway.token}", "Content-Type": "application/json"}
     given |= {name.replace("_", "-"): value for name, value in headers.items()}
     if isinstance(body, bytes):
@@ -92,7 +94,7 @@ def wait_for(gateway: Gateway, method: str, path: str, token: str, within_s: flo
     began_s = time.monotonic()
     while True:
         with contextlib.suppress(OSError, http.client.HTTPException):
-            status, said = ask(gateway, method, path, token=token)
+            status, said = ask(gateway, method, path, token=token, within_s=within_s)
             if status < 300:
                 return time.monotonic() - began_s, said
         assert time.monotonic() - began_s < within_s

@@ -22,6 +22,7 @@ from gateway.fleet.membership import join
 from gateway.stores.engines.postgres import PostgresStore
 from sandbox.encoding.sealing import Keys
 from sandbox.guests.images import images
+from tests.gateway.fleet import fault_campaign
 from tests.gateway.fleet.gateways import LEASE_MS, Fleet, ask, empty, fleet, make_tenant, wait_for
 from tests.gateway.serving import Gateway
 from tests.gateway.stores.servers import Server, find_binaries
@@ -289,3 +290,11 @@ def test_of_two_admins_who_revoke_each_others_tokens_at_two_gateways_one_stays(t
         for thread in threads:
             thread.join()
         assert sorted(said) in ([200, 401], [200, 409]), said
+
+
+def test_faults_one_after_the_other_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    if find_binaries() is None:
+        pytest.skip("no PostgreSQL here: pip install pgserver")
+    outcome = fault_campaign.run(4, 7, tmp_path)
+    assert outcome.faults == 4 and all(outcome.acknowledged.values())
+    assert (outcome.lost, outcome.findings) == (0, []), outcome
