@@ -266,3 +266,28 @@ def test_a_database_that_is_away_is_told_as_such(postgres_url: str) -> None:
                 await first.tables.look("t1")
 
     asyncio.run(main())
+
+
+def test_what_excludes_others_is_done_by_one_gateway_after_the_other(postgres_url: str) -> None:
+    async def main() -> None:
+        async with gateways(postgres_url) as (first, second):
+            inside: list[str] = []
+            may_leave, has_entered = asyncio.Event(), asyncio.Event()
+
+            async def enter(one: Gateway) -> None:
+                async with one.store.exclude_others("revocation"):
+                    inside.append(one.fence.gateway)
+                    has_entered.set()
+                    await may_leave.wait()
+                    inside.remove(one.fence.gateway)
+
+            entering = [asyncio.create_task(enter(first))]
+            await has_entered.wait()
+            entering.append(asyncio.create_task(enter(second)))
+            async with second.store.exclude_others("something else"):
+                await asyncio.sleep(0.1)
+                assert inside == ["g0"]
+            may_leave.set()
+            await asyncio.gather(*entering)
+
+    asyncio.run(main())
