@@ -41,9 +41,12 @@ class Slow(PostgresStore):
     """Whose transactions pause between the lock and what they write."""
 
     pause_s = 0.0
+    has_lock: asyncio.Event | None = None
 
     async def _lock(self, connection: Any, tenant: str, epoch: int | None) -> None:
         await super()._lock(connection, tenant, epoch)
+        if self.has_lock is not None:
+            self.has_lock.set()
         await asyncio.sleep(self.pause_s)
 
 
@@ -124,12 +127,12 @@ def test_a_claim_waits_for_the_write_that_is_under_way_and_sees_it(postgres_url:
         async with gateways(postgres_url) as (first, second):
             await first.claim()
             await expire(first)
-            first.store.pause_s = 0.3
+            first.store.pause_s, first.store.has_lock = 0.3, asyncio.Event()
             writing = asyncio.create_task(first.write(1))
-            await asyncio.sleep(0.1)
+            await first.store.has_lock.wait()
             assert await second.claim() == 2
-            assert writing.done() and await writing
             assert len(await second.store.audit("t1")) == 1
+            assert await writing
 
     asyncio.run(main())
 
@@ -154,11 +157,12 @@ def test_a_gateway_that_serves_alone_ends_the_epochs_of_a_fleet_and_a_command_wa
         async with gateways(postgres_url) as (first, _):
             await first.claim()
             command = await PostgresStore.open(postgres_url)
-            first.store.pause_s = 0.2
+            first.store.pause_s, first.store.has_lock = 0.2, asyncio.Event()
             writing = asyncio.create_task(first.write(1))
-            await asyncio.sleep(0.1)
+            await first.store.has_lock.wait()
             await command.write("t1", [AppendAudit(at=2, kind="command")])
-            assert writing.done() and [one.kind for one in await first.store.audit("t1")] == ["x", "command"]
+            assert [one.kind for one in await first.store.audit("t1")] == ["x", "command"]
+            assert await writing
             await command.close()
             alone = await PostgresStore.open(postgres_url, own=True)
             assert not await first.write(2)
