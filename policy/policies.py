@@ -104,7 +104,7 @@ class Policy:
     def open_session(self, facts: Mapping[str, Scalar], *, eager: bool = False) -> Session:
         """The policy with a session's fixed facts (tenant, plan, role …) folded in; with `eager` ready to decide, else each first
         decision about a capability takes longer. Raises PolicyError for an impossible fact."""
-        return Session(self, dict(facts), self._specialiser.evaluator(facts, eager=eager).decide)
+        return Session(self, dict(facts), self._specialiser.open(facts, eager=eager))
 
     def explain(self, event: str, attributes: Attributes) -> Explanation:
         """Which rule decided, which conditions held, and what a denied request lacks."""

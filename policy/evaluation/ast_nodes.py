@@ -81,6 +81,17 @@ def has_segment(value: ast.expr, args: Args, neg: bool) -> ast.expr:
     return not_(or_(tests)) if neg else or_(tests)
 
 
+def is_same(value: ast.expr, other: ast.expr, args: Args, neg: bool) -> ast.expr:
+    return compare(value, ast.NotEq() if neg else ast.Eq(), other)
+
+
+def is_beneath(value: ast.expr, other: ast.expr, args: Args, neg: bool) -> ast.expr:
+    folder = binop(binop(const(args[1]), ast.Add(), other), ast.Add(), const(f"{args[2]}/"))
+    inside = call(attribute(binop(value, ast.Add(), const("/")), "startswith"), [folder])
+    test = and_([other, compare(const("/"), ast.NotIn(), other), inside])
+    return not_(test) if neg else test
+
+
 def load(name: str) -> ast.expr:
     return ast.Name(id=name, ctx=ast.Load(), **AT)
 

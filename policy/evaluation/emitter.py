@@ -27,7 +27,8 @@ Decide = Callable[[Attributes], Decision]
 DISPATCH_ABOVE = 8
 MAX_REMEMBERED = 4096
 _MAX_DISPATCH_VALUES = 16
-_COST = {"true": 1, "range": 2, "in": 3, "like": 6, "host": 8, "under": 10, "like.": 12, "like/": 12, "segment": 14}
+_COST = {"true": 1, "range": 2, "same": 2, "in": 3, "like": 6, "host": 8, "under": 10}
+_COST |= {"like.": 12, "like/": 12, "beneath": 12, "segment": 14}
 _NODES: Mapping[ir.Op, Callable[[ast.expr, nodes.Args, bool], ast.expr]] = {
     "true": nodes.is_true,
     "in": nodes.is_in,
@@ -38,6 +39,10 @@ _NODES: Mapping[ir.Op, Callable[[ast.expr, nodes.Args, bool], ast.expr]] = {
     "like/": partial(nodes.is_like, separator="/"),
     "like.": partial(nodes.is_like, separator="."),
     "segment": nodes.has_segment,
+}
+_RELATION_NODES: Mapping[ir.Op, Callable[[ast.expr, ast.expr, nodes.Args, bool], ast.expr]] = {
+    "same": nodes.is_same,
+    "beneath": nodes.is_beneath,
 }
 
 
@@ -293,7 +298,10 @@ class _Event:
     def _literal(self, lit: ir.Lit) -> tuple[int, ast.expr]:
         self.comparisons += 1
         value = nodes.load(self.names[lit.field])
-        node = _NODES[lit.op](value, lit.args, lit.neg)
+        if lit.op in _RELATION_NODES:
+            node = _RELATION_NODES[lit.op](value, nodes.load(self.names[str(lit.args[0])]), lit.args, lit.neg)
+        else:
+            node = _NODES[lit.op](value, lit.args, lit.neg)
         return _COST[lit.op] + len(lit.args) // 4, node
 
     def _constant(self, name: str, value: Any) -> ast.expr:

@@ -81,16 +81,36 @@ class Specialiser:
         self._literals: dict[str, list[ir.Lit]] = {}
         exprs = [rule.guard for rule in policy.rules] + [rule.auto for rule in policy.rules if rule.auto is not None]
         exprs += [limit.guard for limit in policy.limits] + [hook.guard for hook in policy.hooks]
+        self._compared: set[str] = set()
         for lit in dict.fromkeys(ir.Lit(lit.field, lit.op, lit.args) for expr in exprs for lit in ir.literals(expr)):
             self._literals.setdefault(lit.field, []).append(lit)
+            if len(lit.fields) > 1:
+                self._compared.update(lit.fields)
+
+    def open(self, facts: Mapping[str, object], *, eager: bool = False) -> Callable[[str, Attributes], Decision]:
+        """`decide` for a session, which needs no `facts` any more. Those that are compared with other fields are given with each
+        question and not folded: there would be functions for each value."""
+        kept = {name: value for name, value in facts.items() if name in self._compared}
+        decide = self.evaluator(facts, eager=eager).decide
+        if not kept:
+            return decide
+
+        def decide_with_facts(event: str, attributes: Attributes) -> Decision:
+            try:
+                return decide(event, {**attributes, **kept})
+            except Exception:  # a hostile mapping; INVARIANT: what cannot be judged is denied
+                return INTERNAL
+
+        return decide_with_facts
 
     def evaluator(self, facts: Mapping[str, object], *, eager: bool = False) -> Evaluator:
-        """An evaluator that needs no `facts` any more. Raises PolicyError for a fact the policy's types refuse."""
+        """An evaluator into which `facts` are folded, other than those compared with fields. Raises PolicyError for a fact that
+        the policy's types refuse."""
         for name, value in facts.items():
             field = self._context.get(name)
             if field is None or not field.accepts(value):
                 raise PolicyError(f"`{name}` is not a fact about a session, or {value!r} is not a value it can hold")
-        names = tuple(sorted(facts))
+        names = tuple(sorted(facts.keys() - self._compared))
         answers = {lit: lit_holds(lit, facts) for name in names for lit in self._literals.get(name, ())}
         key = (names, tuple(answers.values()))
         with self._lock:

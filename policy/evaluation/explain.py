@@ -167,6 +167,10 @@ def describe(lit: ir.Lit, fields: Mapping[str, Field]) -> str:
         if high == INT_MAX:
             return f"{lit.field} {'<' if lit.neg else '>='} {args[0]}"
         return f"{not_}{lit.field} in {args[0]}..{args[1]}"
+    if lit.op == "same":
+        return f"{lit.field} {'!=' if lit.neg else '=='} {lit.args[0]}"
+    if lit.op == "beneath":
+        return f'{not_}{lit.field} under "{lit.args[1]}{{{lit.args[0]}}}{lit.args[2]}"'
     if lit.op in PATTERNS:
         return not_ + write_patterns(lit.field, lit.op, tuple(str(arg) for arg in lit.args))
     if lit.op == "under":

@@ -10,7 +10,7 @@ from typing import cast
 
 from policy.model import ir
 from policy.model.decisions import UNKNOWN, Decision, assemble, lifecycle, refusal
-from policy.text.matching import MATCHES
+from policy.text.matching import MATCHES, RELATIONS
 
 
 def decide(policy: ir.Policy, event: str, attributes: Mapping[str, object]) -> Decision:
@@ -58,6 +58,9 @@ def lit_holds(lit: ir.Lit, values: Mapping[str, object]) -> bool:
             answer = value is True
         case "range":
             answer = cast(int, lit.args[0]) <= cast(int, value) <= cast(int, lit.args[1])
+        case "same" | "beneath":
+            other = values[cast(str, lit.args[0])]
+            answer = RELATIONS[lit.op](cast(str, value), cast(str, other), cast("tuple[str, ...]", lit.args))
         case _:
             answer = MATCHES[lit.op](cast(str, value), cast("tuple[str, ...]", lit.args))
     return answer != lit.neg

@@ -6,6 +6,7 @@ recursively, and their expanded size is known before they are expanded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
@@ -19,10 +20,11 @@ from policy.model.catalog import Capability, Field
 from policy.model.patterns import PATTERN_WORDS
 from policy.syntax import tree as s
 from policy.syntax.parser import MAX_DEPTH
-from policy.text.literals import INT_MAX, INT_MIN
+from policy.text.literals import INT_MAX, INT_MIN, is_path
 from policy.text.sources import Source, Span
 
 MAX_ATOMS = 5_000
+_FOLDER_OF = re.compile(r"(?P<head>/(?:[^{}/]+/)*)\{(?P<name>[a-z_][a-z0-9_.]*)\}(?P<tail>(?:/[^{}/]+)*)", re.I)
 MAX_ATOMS_IN_ALL = 50_000
 
 
@@ -144,10 +146,11 @@ class Conditions(Vocabulary):
             if field_.type.shape != "flag":
                 self.misfit(field_, ", not a yes-or-no field", atom.name)
             return ir.Lit(field_.name, "true")
-        lower = {"in": self._lower_within, "..": self._lower_between, "under": self._lower_under}.get(atom.op)
-        if lower is None:
-            lower = self._lower_pattern if atom.op in PATTERN_WORDS else self._compare
-        return lower(field_, atom)
+        if atom.op in PATTERN_WORDS:
+            return self._lower_pattern(field_, atom)
+        if atom.op in ("in", ".."):
+            return self._lower_within(field_, atom) if atom.op == "in" else self._lower_between(field_, atom)
+        return self._lower_under(field_, atom, targets) if atom.op == "under" else self._compare(field_, atom, targets)
 
     def resolve(self, token: Token, targets: Targets) -> Field | None:
         """The field a name stands for in a rule about `targets` (none: a scope), or None after reporting."""
@@ -200,8 +203,45 @@ class Conditions(Vocabulary):
         hint = self.findings.guess(token, (*fields, *self.catalog.context, *self.lets), otherwise)
         self.error("HP021", f"{owner} has no field `{token}`", token, hint)
 
-    def _compare(self, field_: Field, atom: s.Comparison) -> ir.Expr:
+    def _lower_same(self, field_: Field, atom: s.Comparison, targets: Targets) -> ir.Expr:
+        """Two fields: names, and equal or not."""
+        assert isinstance(atom.op, Token)
+        token = atom.values[0].token
+        other = self.resolve(token, targets)
+        if other is None:
+            return ir.TRUE
+        if field_.kind != "name" or other.kind != "name" or atom.op not in ("==", "!="):
+            hint = f'write `"{token}"` if the text is meant; names are compared with `==` and `!=`'
+            self.error("HP030", f"`{token}` is a field, {other.type.words}; `{field_.name}` is {field_.type.words}", token, hint)
+            return ir.TRUE
+        if other.name == field_.name:
+            self.error("HP030", f"`{token}` is compared with itself", token, "delete the condition")
+            return ir.TRUE
+        first, second = sorted((field_.name, other.name))
+        return ir.Lit(first, "same", (second,), atom.op == "!=")
+
+    def _lower_beneath(self, field_: Field, value: s.Value, targets: Targets) -> ir.Expr:
+        """A folder of which one segment is a name."""
+        text = str(value.token)[1:-1]
+        found = _FOLDER_OF.fullmatch(text)
+        if found is None or not is_path(found["head"] + "x" + found["tail"]):
+            self.error("HP039", f"`{text}` is no folder of a field", value.token, 'as in `under "/home/{user}"`')
+            return ir.TRUE
+        start = (value.token.start_pos or 0) + 1 + found.start("name")
+        other = self.resolve(Token("NAME", found["name"], start_pos=start), targets)
+        if other is None:
+            return ir.TRUE
+        if other.kind != "name":
+            self.error(
+                "HP030", f"`{other.name}` is {other.type.words}, not a name", value.token, "only a name stands for a segment"
+            )
+            return ir.TRUE
+        return ir.Lit(field_.name, "beneath", (other.name, found["head"], found["tail"]))
+
+    def _compare(self, field_: Field, atom: s.Comparison, targets: Targets) -> ir.Expr:
         op, (value,) = str(atom.op), atom.values
+        if value.kind == "symbol" and str(value.token) not in field_.values and self.is_field(str(value.token)):
+            return self._lower_same(field_, atom, targets)
         if field_.type.is_number:
             number = self.number(field_, value)
             if number is None:
@@ -277,14 +317,22 @@ class Conditions(Vocabulary):
             self.error("HP033", words, first.token, "write the smaller number first")
         return ir.Lit(field_.name, "range", (low, high))
 
-    def _lower_under(self, field_: Field, atom: s.Comparison) -> ir.Expr:
+    def _lower_under(self, field_: Field, atom: s.Comparison, targets: Targets) -> ir.Expr:
         if field_.kind != "path":
             self.misfit(field_, "; only paths have parts", atom.field)
             return ir.TRUE
-        prefixes = self._each(atom, lambda value: self.constant(field_, value))
-        if "/" in prefixes or not prefixes:
+        folders: list[ir.Expr] = []
+
+        def read(value: s.Value) -> str | None:
+            if value.kind != "string" or "{" not in value.token:
+                return self.constant(field_, value)
+            folders.append(self._lower_beneath(field_, value, targets))
+            return None
+
+        prefixes = self._each(atom, read)
+        if "/" in prefixes or not (prefixes or folders):
             return ir.TRUE
-        return ir.Lit(field_.name, "under", prefixes)
+        return ir.disj([*([ir.Lit(field_.name, "under", prefixes)] if prefixes else []), *folders])
 
     def _lower_pattern(self, field_: Field, atom: s.Comparison) -> ir.Expr:
         word = str(atom.op)

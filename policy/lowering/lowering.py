@@ -324,7 +324,7 @@ class _Lowering:
 
         def find_fields(expr: ir.Expr) -> frozenset[str]:
             if expr not in mentioned:
-                mentioned[expr] = frozenset(lit.field for lit in ir.literals(expr))
+                mentioned[expr] = ir.find_fields(expr)
             return mentioned[expr]
 
         for rule in self.rules:

@@ -6,6 +6,7 @@ kept per target.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from policy.text.spelling import mixes_scripts
 Targets = tuple[Capability, ...]
 _ABOUT_CATALOG = ("HP020", "HP021")
 _WILDCARDS = frozenset("*?")
+_BRACED = re.compile(r"\{([A-Za-z_][\w.]*)\}")
 _FORMER = {("session.role", "runner"): "member", ("session.creator_role", "runner"): "member"}
 """Words that policies may still say, by field, and what they are called now: a deny must not lose its meaning with its word."""
 
@@ -96,15 +98,20 @@ class Vocabulary:
             return None
         return number
 
+    def is_field(self, word: str) -> bool:
+        return word in self.catalog.context or any(word in target.fields for target in self.about)
+
     def constant(self, field_: Field, value: s.Value) -> str | None:
         """A constant in a condition: `text`, unless the word stands for something else there."""
         word = str(value.token)
-        if value.kind == "symbol" and word not in field_.values:
-            is_field = word in self.catalog.context or any(word in target.fields for target in self.about)
-            if is_field or word in self.lets:
-                what = "a field; fields are compared with constants" if is_field else "a condition, not a value"
-                self.error("HP030", f"`{word}` is {what}", value.token, f'write `"{word}"` if the text is meant')
-                return None
+        if value.kind == "symbol" and word not in field_.values and (self.is_field(word) or word in self.lets):
+            what = "a field, and no constant" if self.is_field(word) else "a condition, not a value"
+            self.error("HP030", f"`{word}` is {what}", value.token, f'write `"{word}"` if the text is meant')
+            return None
+        if field_.kind == "path" and "{" in word and any(self.is_field(name) for name in _BRACED.findall(word)):
+            hint = 'write `under "/home/{user}"`'
+            self.error("HP039", f"`{word}`: a field takes the place of a segment only after `under`", value.token, hint)
+            return None
         if field_.type.labels is not None and field_.type.within == "in" and (sign := next(iter(_WILDCARDS & set(word)), "")):
             hint = f"`{field_.name} under` a folder covers everything below it; write the folder alone"
             self.error(

@@ -15,21 +15,27 @@ import msgspec
 
 from policy.model.catalog import SESSION_EVENTS, Field
 from policy.text.literals import INT_MAX, INT_MIN
+from policy.text.matching import RELATIONS
 
 Verdict = Literal["allow", "ask", "deny"]
 Phase = Literal["before", "after", "session_start", "session_end", "user_prompt_submit", "turn_end"]
 LIFECYCLE: tuple[Phase, ...] = SESSION_EVENTS
-Op = Literal["true", "in", "range", "host", "under", "like", "like/", "like.", "segment"]
+Op = Literal["true", "in", "range", "host", "under", "like", "like/", "like.", "segment", "same", "beneath"]
 
 
 class Lit(msgspec.Struct, frozen=True, tag="lit", omit_defaults=True):
     """`field` against constants. range: inclusive bounds; in: values; host: patterns; under: path prefixes; like,
-    segment: patterns (`text/matching.py`); true: nothing."""
+    segment: patterns; same, beneath: another field (all in `text/matching.py`); true: nothing."""
 
     field: str
     op: Op
     args: tuple[int | str, ...] = ()
     neg: bool = False
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields whose values settle it."""
+        return (self.field, str(self.args[0])) if self.op in RELATIONS else (self.field,)
 
 
 class All(msgspec.Struct, frozen=True, tag="all"):
@@ -255,6 +261,11 @@ def literals(expr: Expr) -> Iterator[Lit]:
             yield node
         else:
             pending.extend(reversed(node.items))
+
+
+def find_fields(expr: Expr) -> frozenset[str]:
+    """The fields that a condition looks at."""
+    return frozenset(name for lit in literals(expr) for name in lit.fields)
 
 
 def conjuncts(expr: Expr) -> tuple[Expr, ...]:

@@ -63,7 +63,7 @@ def verdict_is(policy: ir.Policy, capability: str, verdict: ir.Verdict) -> ir.Ex
 
 def find_fields(catalog: Catalog, capability: str, exprs: Iterable[ir.Expr]) -> dict[str, Field]:
     """The types of all fields that some conditions about a capability mention."""
-    names = {lit.field for expr in exprs for lit in ir.literals(expr)}
+    names = {name for expr in exprs for name in ir.find_fields(expr)}
     found: dict[str, Field] = {}
     for name in sorted(names):
         field = catalog.field(capability, name)

@@ -20,13 +20,13 @@ from policy.solver.effort import Effort, OutOfBudget
 from policy.solver.solver import Box, hull, includes, overlap, search
 from policy.solver.universe import Universe
 from policy.text.diagnostics import Findings
-from policy.text.matching import PATTERNS
 from policy.text.sources import Span
 
 _MAX_OVERLAPS = 50
 _INDEX_ABOVE = 16
 _FEW_CELLS = 4
 _EFFORT = 2_000_000
+_ALWAYS_MET = ("true", "in", "host", "under")
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ def _is_plainly_possible(guard: ir.Expr) -> bool:
     """One positive condition per field: each can be met, so all can."""
     seen: set[str] = set()
     for part in ir.conjuncts(guard):
-        if type(part) is not ir.Lit or part.neg or part.op == "range" or part.op in PATTERNS or part.field in seen:
+        if type(part) is not ir.Lit or part.neg or part.op not in _ALWAYS_MET or part.field in seen:
             return False
         seen.add(part.field)
     return True

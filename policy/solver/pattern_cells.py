@@ -28,44 +28,49 @@ from policy.model.catalog import Field, Scalar
 from policy.model.kinds import KINDS
 from policy.solver.cells import Cells, Run
 from policy.solver.effort import Effort, OutOfBudget
-from policy.text.matching import MATCHES
+from policy.text.matching import MATCHES, is_beneath
 
 MAX_STEPS = 400_000
 MAX_TEXTS = 20_000
 _STEPS_FOR_ONE = 4  # steps of an automaton, and comparisons, for one step of the solver
 _DEAD = -1
 Condition = tuple[str, tuple[str, ...]]
+Row = tuple[bool | str, ...]
+
+
+class Slot(NamedTuple):
+    """A place in a path where one of some names can stand, with what is around it."""
+
+    head: str
+    tail: str
+    names: frozenset[str]
+
+    def read(self, path: str) -> str:
+        """The name there, or nothing."""
+        name = path[len(self.head) :].split("/", 1)[0] if path.startswith(self.head) else ""
+        return name if name in self.names and is_beneath(path, name, self.head, self.tail) else ""
 
 
 class PatternCells(Cells):
-    """`Cells` of a field of which some condition looks inside a text. A cell is a row of answers, one per condition."""
+    """`Cells` of a field of which some condition looks inside a text. A cell is a row of answers, one per condition and slot."""
 
-    def __init__(self, field: Field, literals: Iterable[ir.Lit], effort: Effort) -> None:
+    def __init__(
+        self, field: Field, literals: Iterable[ir.Lit], effort: Effort, copies: int = 1, slots: tuple[Slot, ...] = ()
+    ) -> None:
+        """With `copies`, that many cells of one text each for each row, as far as there are texts."""
         self.field = field
-        self._conditions = sorted({(lit.op, cast("tuple[str, ...]", lit.args)) for lit in literals})
-        self._rows: dict[tuple[bool, ...], int] = {}
-        found: dict[tuple[bool, ...], str] = {}
-        texts, steps, why = list_texts(field.kind, tuple(self._conditions))
+        self._single, self._slots = copies > 1, slots
+        self._conditions = tuple(sorted({(lit.op, cast("tuple[str, ...]", lit.args)) for lit in literals}))
+        self._table = _tabulate(field.kind, self._conditions, copies, slots)
+        why = self._table.why
         try:
-            effort.spend((steps + len(texts) * len(self._conditions)) // _STEPS_FOR_ONE)
+            effort.spend(self._table.steps // _STEPS_FOR_ONE)
         except OutOfBudget:
             why = "the effort allowed for one policy is used up"
         if why:
             raise UnsettledClaim(why)
-        for text in texts:
-            row = self._answer(text)
-            if not found.get(row):  # an empty text is the last choice for a witness
-                found[row] = text
-        self._rows = {row: cell for cell, row in enumerate(found)}
-        self.witnesses: list[Scalar] = list(found.values())
+        self.witnesses = [*self._table.witnesses]
         self.full = (1 << len(self.witnesses)) - 1
-        self._masks = {
-            condition: sum(1 << cell for cell, row in enumerate(found) if row[place])
-            for place, condition in enumerate(self._conditions)
-        }
-
-    def _answer(self, text: str) -> tuple[bool, ...]:
-        return tuple([MATCHES[op](text, args) for op, args in self._conditions])
 
     def runs(self, lit: ir.Lit) -> list[Run]:
         mask, found, start = self._find_mask(lit), list[Run](), -1
@@ -78,14 +83,54 @@ class PatternCells(Cells):
         return found
 
     def _find_mask(self, lit: ir.Lit) -> int:
-        return self._masks[lit.op, cast("tuple[str, ...]", lit.args)]
+        return self._table.masks[lit.op, cast("tuple[str, ...]", lit.args)]
 
     def mask(self, lit: ir.Lit) -> int:
         found = self._find_mask(lit)
         return self.full & ~found if lit.neg else found
 
+    def pick(self, mask: int) -> Scalar:
+        """INVARIANT: where cells are single texts, only those: which fields have equal values depends on it."""
+        return self.witnesses[(mask & -mask).bit_length() - 1] if self._single else super().pick(mask)
+
     def find_cell(self, value: Scalar) -> int:
-        return self._rows[self._answer(cast(str, value))]
+        return self._table.cells[_answer(cast(str, value), self._conditions, self._slots)]
+
+
+class _Table(NamedTuple):
+    """The rows there are: a cell for each, its text, and the cells where each condition holds; what it cost to find them, and why
+    they are not all, if they are not."""
+
+    cells: dict[Row, int]
+    witnesses: tuple[str, ...]
+    masks: dict[Condition, int]
+    steps: int
+    why: str
+
+
+@lru_cache(maxsize=64)
+def _tabulate(kind: str, conditions: tuple[Condition, ...], copies: int, slots: tuple[Slot, ...]) -> _Table:
+    folders = tuple(sorted(f"{slot.head}{name}{slot.tail}" for slot in slots for name in slot.names))
+    texts, steps, why = list_texts(kind, (*conditions, *([("under", folders)] if folders else [])), copies)
+    found: dict[Row, list[str]] = {}
+    for text in texts:
+        found.setdefault(_answer(text, conditions, slots), []).append(text)
+    kept = [(row, text) for row, of in found.items() for text in _choose(of, copies)]
+    cells = {row: cell for cell, (row, _) in reversed([*enumerate(kept)])}
+    masks = {
+        condition: sum(1 << cell for cell, (row, _) in enumerate(kept) if row[place])
+        for place, condition in enumerate(conditions)
+    }
+    return _Table(cells, tuple(text for _, text in kept), masks, steps + len(texts) * (len(conditions) + len(slots)), why)
+
+
+def _answer(text: str, conditions: tuple[Condition, ...], slots: tuple[Slot, ...]) -> Row:
+    return (*[MATCHES[op](text, args) for op, args in conditions], *[slot.read(text) for slot in slots])
+
+
+def _choose(texts: list[str], count: int) -> list[str]:
+    """Different texts; an empty one is the last choice for a witness."""
+    return [*(text for text in dict.fromkeys(texts) if text), *([""] if "" in texts else [])][:count]
 
 
 class _Form(NamedTuple):
@@ -205,7 +250,8 @@ class _Automaton:
     """The automaton for some conditions on texts of one kind. `deepest`: the most separators with which a pattern that counts
     them can hold."""
 
-    def __init__(self, kind: str, conditions: tuple[Condition, ...]) -> None:
+    def __init__(self, kind: str, conditions: tuple[Condition, ...], copies: int) -> None:
+        self.copies = copies
         self.form, self.separator = _FORMS[kind], KINDS[kind].separator
         self.tree, self.ends = _Tree(), _Tree()
         self.openings: dict[int, str] = {0: ""}
@@ -256,8 +302,9 @@ class _Automaton:
         middle = _State(-1, 0, 0, 0, -1, self.form.middle)
         endings = [ending for ending, _ in self._walk(middle, lambda state: True, self._settle)]
         for opening in self.openings.values():
-            before = self._leave(start, opening)
-            yield from ((before + ending, True) for ending in endings)
+            before, stand_in = self._leave(start, opening)
+            for copy in range(self.copies):
+                yield from ((before + stand_in * copy + ending, True) for ending in endings)
 
     def _walk(
         self, start: _State, keep: Callable[[_State], bool], settle: Callable[[_State], object]
@@ -294,8 +341,9 @@ class _Automaton:
         depth = state.depth + (char == self.separator) if state.depth >= 0 else -1
         return _State(node, opened, tail, state.held | self.held[tail], depth, form)
 
-    def _leave(self, start: _State, opening: str) -> str:
-        """A text that passes a beginning, leaves the tree, begins nothing, and has more separators than any pattern counts."""
+    def _leave(self, start: _State, opening: str) -> tuple[str, str]:
+        """A text that passes a beginning, leaves the tree, begins nothing, and has more separators than any pattern counts; and
+        the character that does so, which may follow again and again."""
         first = "/" if self.form.begin == _OUTSIDE and not opening else opening
         state = self._read(start, first)
         for stand_in in (*self.others, *sorted(self.usual)) if state is not None else ():
@@ -303,7 +351,7 @@ class _Automaton:
             more = stand_in if self.deepest < 0 else self.separator.join([stand_in] * (self.deepest + 2))
             after = self._read(state, more)
             if after == state._replace(node=-1, tail=0, form=self.form.middle, depth=after.depth if after else 0):
-                return first + more
+                return first + more, stand_in
         raise UnsettledClaim("the patterns about one field use up all characters")
 
     def _read(self, state: _State, text: str) -> _State | None:
@@ -313,17 +361,16 @@ class _Automaton:
         return now
 
 
-@lru_cache(maxsize=64)
-def list_texts(kind: str, conditions: tuple[Condition, ...]) -> tuple[tuple[str, ...], int, str]:
+def list_texts(kind: str, conditions: tuple[Condition, ...], copies: int = 1) -> tuple[tuple[str, ...], int, str]:
     """Texts of a kind, at least one for each way in which conditions about them can come out; the steps it took to find them; and
     why they are not all, if they are not. INVARIANT: not knowing is never an answer."""
-    any_field, automaton = Field("text", kind), _Automaton(kind, conditions)
+    any_field, automaton = Field("text", kind), _Automaton(kind, conditions, copies)
     found = ["/"] if kind == "path" else []
     try:
-        for text, replaceable in automaton.texts():
+        for text, is_one_of_many in automaton.texts():
             if any_field.accepts(text):
                 found.append(text)
-            elif replaceable:  # another one might be short enough
+            elif is_one_of_many:  # another one might be short enough
                 raise UnsettledClaim("the constants compared with one field are too long")
             if len(found) > MAX_TEXTS or automaton.steps > MAX_STEPS:
                 raise UnsettledClaim("the patterns about one field tell too many kinds of text apart")

@@ -27,7 +27,7 @@ def solve(expr: ir.Expr, universe: Universe) -> dict[str, Scalar] | None:
     names = {name: z3.Int(f"f{i}") for i, name in enumerate(universe.cells)}
     for name, variable in names.items():
         solver.add(domain(variable, universe.cells[name]))
-    solver.add(encode(expr, universe, names))
+    solver.add(encode(expr, universe, names), *relate(universe, names))
     answer = solver.check()
     if answer == z3.unsat:
         return None
@@ -39,7 +39,7 @@ def solve(expr: ir.Expr, universe: Universe) -> dict[str, Scalar] | None:
 
 
 def encode(expr: ir.Expr, universe: Universe, names: dict[str, Any]) -> Any:
-    """`expr` as a z3 formula over one integer per field."""
+    """`expr` as a z3 formula over one integer per field, and one per comparison of two fields (`relate` says what it means)."""
 
     def leaf(lit: ir.Lit) -> Any:
         variable, cells = names[lit.field], universe.cells[lit.field]
@@ -50,7 +50,20 @@ def encode(expr: ir.Expr, universe: Universe, names: dict[str, Any]) -> Any:
             test = z3.Or(*(z3.And(variable >= first, variable <= last) for first, last in cells.runs(lit)))
         return z3.Not(test) if lit.neg else test
 
-    return ir.fold(expr, leaf, lambda parts: z3.And(*parts), lambda parts: z3.Or(*parts))
+    return ir.fold(universe.translate(expr), leaf, lambda parts: z3.And(*parts), lambda parts: z3.Or(*parts))
+
+
+def relate(universe: Universe, names: dict[str, Any]) -> list[Any]:
+    """That each comparison of two fields is true exactly for the pairs of cells for which it is."""
+    found = []
+    for name, lit in universe.relations.items():
+        left, right = names[lit.field], names[str(lit.args[0])]
+        pairs: dict[int, list[int]] = {}
+        for cell, other in universe.list_pairs(lit):
+            pairs.setdefault(other, []).append(cell)
+        either = (z3.And(right == other, z3.Or(*(left == cell for cell in cells))) for other, cells in pairs.items())
+        found.append((names[name] == 1) == z3.Or(*either))
+    return found
 
 
 def domain(variable: Any, cells: Cells) -> Any:

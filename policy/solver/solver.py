@@ -54,7 +54,7 @@ def search(expr: ir.Expr, universe: Universe, max_nodes: int = MAX_NODES, effort
     """A box in which `expr` holds everywhere, or None; and the number of nodes visited. Raises OutOfBudget."""
     nodes = 0
     effort = effort or Effort()
-    pending: list[tuple[Box, list[ir.Expr]]] = [({}, [expr])]
+    pending: list[tuple[Box, list[ir.Expr]]] = [({}, [universe.translate(expr)])]
     while pending:
         nodes += 1
         if nodes > max_nodes:
@@ -66,7 +66,10 @@ def search(expr: ir.Expr, universe: Universe, max_nodes: int = MAX_NODES, effort
             continue
         effort.spend(len(clauses))
         if not clauses:
-            return box, nodes
+            related = universe.relate(box, effort)
+            if related is None:
+                continue
+            return related, nodes
         first = min(range(len(clauses)), key=lambda i: _urgency(clauses[i]))
         others: list[ir.Expr] = [ir.Any(tuple(c)) for i, c in enumerate(clauses) if i != first]
         pending.extend((dict(box), [choice, *others]) for choice in reversed(clauses[first]))
@@ -147,10 +150,11 @@ def _open_choices(clause: list[ir.Expr], box: Box, universe: Universe) -> list[i
 
 
 def hull(expr: ir.Expr, universe: Universe) -> tuple[Box | None, bool]:
-    """The smallest box around `expr` that can be read off it, and whether the two are equal. None: empty."""
+    """The smallest box around `expr` that can be read off it, and whether the two are known to be equal. None: empty."""
     box: Box = {}
-    exact = True
-    for part in ir.conjuncts(expr):
+    translated = universe.translate(expr)
+    exact = translated is expr
+    for part in ir.conjuncts(translated):
         if type(part) is ir.Lit:
             around: Box = {part.field: universe.mask(part)}
         else:

@@ -6,6 +6,11 @@ under        a path, or what lies below it, segment by segment
 like         one `*`, any run of characters, also none
 like/ like.  the same, but the run stays within one segment of a path, one label of a host
 segment      `/x/`: a segment is x; `/x`: one begins with x; `x/`: one ends with x
+
+and about two texts:
+
+    same         they are equal
+    beneath      a path is, or lies below, a folder of which one segment is the other text
 """
 
 from __future__ import annotations
@@ -41,3 +46,15 @@ MATCHES: Mapping[str, Callable[[str, Texts], bool]] = {
 }
 PATTERNS = frozenset({"like", "like/", "like.", "segment"})
 """Comparisons that look inside a text rather than at its whole or its beginning."""
+
+
+def is_beneath(path: str, segment: str, head: str, tail: str) -> bool:
+    """THREAT[TM-POL-015]: the other text is one segment. What is none, as `a/b`, `..` or nothing, names no folder."""
+    return bool(segment) and "/" not in segment and is_under(path, f"{head}{segment}{tail}")
+
+
+RELATIONS: Mapping[str, Callable[[str, str, Texts], bool]] = {
+    "same": lambda text, other, args: text == other,
+    "beneath": lambda text, other, args: is_beneath(text, other, args[1], args[2]),
+}
+"""Comparisons of two fields. The first of `args` is the other field's name; for `beneath` what stands around it follows."""

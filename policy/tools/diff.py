@@ -147,7 +147,7 @@ class _Comparison:
         return Change(request, before, after, what, weaker or not is_as_strict(after, before))
 
     def _fields(self, condition: ir.Expr) -> dict[str, Field]:
-        names = {lit.field for lit in ir.literals(condition)}
+        names = set(ir.find_fields(condition))
         for policy in (self.old, self.new):
             names.update(policy.reads(self.capability))
         fields: dict[str, Field] = {}

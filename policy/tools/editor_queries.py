@@ -52,7 +52,7 @@ KEYWORDS: dict[str, str] = {
     "on_error": "What happens when a hook fails: block, allow or warn.",
     "prove": "A claim that is proved before deployment: `prove no CAPABILITY when CONDITION`.",
     "test": "Requests and the verdicts they must get.",
-    "under": "The path is this one or lies below it, segment by segment.",
+    "under": "The path is this one or lies below it, segment by segment; `{user}` in it stands for that field.",
     "like": "The text fits a pattern with one `*`, any run of characters: in a path within a segment, in a host within a label.",
     "starts": "The text begins so, character by character. For paths use `under`.",
     "ends": "The text ends so, character by character.",
@@ -224,7 +224,11 @@ def _values(words: list[str], capability: Capability | None, catalog: Catalog, t
     field = catalog.context.get(name) or (capability.fields.get(name) if capability is not None else None)
     if field is None or (name == words[-1] and words[0] != "test"):
         return None
-    found = [
+    own = list(capability.fields.values()) if capability is not None else []
+    others = [f for f in (*own, *catalog.context.values()) if f.usable and f.kind == field.kind == "name" and f.name != name]
+    compared = words[-1] in ("==", "!=")
+    found = [Suggestion(f.name, "field", f"{f.kind}  {f.doc}") for f in others if compared]
+    found += [
         Suggestion(value, "value", field.name)
         for value in field.values or (("true", "false") if field.type.shape == "flag" else ())
     ]

@@ -73,7 +73,11 @@ def z3_agrees_on(policy: ir.Policy, requests: list[Asked]) -> int:
             formulas[event] = (universe, names, {verdict: smt.encode(expr, universe, names) for verdict, expr in exprs.items()})
         universe, names, encoded = formulas[event]
         point = []
+        filled = {field.name: attributes.get(field.name, field.default) for field in policy.reads[event]}
         for name, variable in names.items():
+            if name in universe.relations:
+                point.append((variable, z3.IntVal(int(interpreter.lit_holds(universe.relations[name], filled)))))
+                continue
             value = attributes.get(name, universe.fields[name].default)
             assert isinstance(value, (bool, int, str))
             cells = universe.cells[name]

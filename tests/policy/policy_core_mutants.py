@@ -19,13 +19,13 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 CORE = (
     "model/decisions", "evaluation/interpreter", "evaluation/emitter", "evaluation/ast_nodes", "evaluation/evaluator", "model/ir",
-    "text/literals", "text/matching", "solver/pattern_cells", "model/patterns",
+    "text/literals", "text/matching", "solver/pattern_cells", "solver/universe", "model/patterns",
 )  # fmt: skip
 TESTS = (
     "model/test_ir", "model/test_patterns", "text/test_literals", "text/test_matching",
@@ -96,7 +96,7 @@ def _apply(node: ast.AST, what: str) -> None:
         node.value = (not node.value) if isinstance(node.value, bool) else node.value + 1
 
 
-def noticed(folder: Path) -> bool:
+def noticed(folder: Path, tests: Sequence[str] = TESTS) -> bool:
     """Run the tests on a changed package in a child process."""
     child = os.fork()
     if child == 0:
@@ -111,7 +111,7 @@ def noticed(folder: Path) -> bool:
         signal.alarm(PATIENCE_S)
         sys.path[:0] = [str(folder)]
         files = [
-            f"tests/policy/{name}" if (ROOT / "tests/policy" / name).is_dir() else f"tests/policy/{name}.py" for name in TESTS
+            f"tests/policy/{name}" if (ROOT / "tests/policy" / name).is_dir() else f"tests/policy/{name}.py" for name in tests
         ]
         status = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(folder), *files])
         os._exit(0 if status == 0 else 1)
@@ -124,6 +124,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--least", type=int, default=95, help="percent that must be noticed")
     parser.add_argument("--only", choices=CORE, help="one file of the core")
+    parser.add_argument("--tests", nargs="*", default=TESTS, metavar="NAME", help="below tests/policy, instead of all that count")
     arguments = parser.parse_args()
     import hypothesis  # noqa: F401 - loaded once here rather than in every child
     import lark  # noqa: F401
@@ -141,7 +142,7 @@ def main() -> int:
     )
     killed, tried, start = 0, 0, time.monotonic()
     try:
-        if noticed(folder):
+        if noticed(folder, arguments.tests):
             print("the tests fail without any mutant")
             return 2
         for name, line, what, tree in chosen:
@@ -149,7 +150,7 @@ def main() -> int:
             place = folder / "policy" / f"{name}.py"
             original = place.read_text(encoding="utf-8")
             place.write_text(ast.unparse(ast.fix_missing_locations(tree)), encoding="utf-8")
-            if noticed(folder):
+            if noticed(folder, arguments.tests):
                 killed += 1
             else:
                 print(f"survives: policy/{name}.py:{line}: {what}", flush=True)

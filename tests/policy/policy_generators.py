@@ -66,7 +66,19 @@ HOST_PATTERNS = [
     "o*r.other.org",
 ]
 MORE_HOSTS = ["w.acme.example", "ww.acme.example", "deeper.www.acme.example", "dp.www.acme.example"]
-MORE_PATHS = ["/a", "/x/a", "/data/x/b", "/data/.git/ab", "/d/ta/a", "/da"]
+MORE_PATHS = [
+    "/alpha",
+    "/data/alpha/b",
+    "/data/beta",
+    "/work/beta/x",
+    "/work/data/x/y",
+    "/a",
+    "/x/a",
+    "/data/x/b",
+    "/data/.git/ab",
+    "/d/ta/a",
+    "/da",
+]
 CONTEXT = ["tenant", "plan", "session.role", "session.mfa", "session.risk", "session.tainted", "user"]
 
 
@@ -111,6 +123,8 @@ def atom(rng: Random, capability: str) -> str:
         return rng.choice(
             [f"{name} {rng.choice(['==', '!=', '<', '<=', '>', '>='])} {a}", f"{name} in {a}..{b}", f"{name} in {{ {a}, {b} }}"]
         )
+    if field.kind in ("name", "path") and rng.random() < 0.2:
+        return relation(rng, name, field.kind, capability)
     if field.type.patterns and rng.random() < 0.4:
         return pattern(rng, name, field.kind)
     if field.kind == "path" and rng.random() < 0.6:
@@ -119,6 +133,17 @@ def atom(rng: Random, capability: str) -> str:
     if rng.random() < 0.5:
         return f"{name} {rng.choice(['==', '!='])} {_value(rng, field)}"
     return f"{name} in {{ {', '.join(_value(rng, field) for _ in range(rng.randint(1, 4)))} }}"
+
+
+def relation(rng: Random, name: str, kind: str, capability: str) -> str:
+    """A condition about two fields."""
+    others = [other for other in (*COMMON.get(capability, []), *CONTEXT) if other != name]
+    other = rng.choice([other for other in others if _field(capability, other).kind == "name"])
+    if kind == "name":
+        return f"{name} {rng.choice(['==', '!='])} {other}"
+    folder = rng.choice(["/{%s}", "/data/{%s}", "/work/{%s}/x", "/data/{%s}/b"]) % other
+    more = rng.choice(["", "", f', "{rng.choice(PATHS[1:])}"'])
+    return f'{name} under {{ "{folder}"{more} }}' if more else f'{name} under "{folder}"'
 
 
 def pattern(rng: Random, name: str, kind: str) -> str:

@@ -45,10 +45,10 @@ def test_specialised_session_decides_as_the_whole_policy_does(seed: int) -> None
     rng = Random(seed)
     policy = lowered(policy_text(rng)).ir
     facts = {name: concrete(rng, CATALOG.context[name]) for name in CONTEXT if rng.random() < 0.6}
-    session = Specialiser(policy, CATALOG.context).evaluator(facts)
+    decide = Specialiser(policy, CATALOG.context).open(facts)
     for event, attributes in [request(rng) for _ in range(20)]:
         rest = {name: value for name, value in attributes.items() if name not in facts}
-        assert session.decide(event, rest) == interpreter.decide(policy, event, {**rest, **facts})
+        assert decide(event, rest) == interpreter.decide(policy, event, {**rest, **facts})
 
 
 @QUICK

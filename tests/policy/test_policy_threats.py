@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from policy import BundleError, Policy, UnsettledClaim, compile_policy
+from policy.evaluation import interpreter
 from policy.evaluation.emitter import emit_event
 from policy.syntax.parser import MAX_SYNTAX_REPORTS, MAX_TEXT_CHARS
 from policy.text.diagnostics import MAX_FINDINGS
@@ -410,3 +411,14 @@ def test_tm_pol_011_a_test_run_that_matches_nothing_fails(tmp_path: Path, more: 
 def test_tm_pol_014_a_pattern_of_hosts_covers_no_name_that_others_can_register(pattern: str) -> None:
     assert errors(small(f'allow net.connect when host like "{pattern}" and port == 443')) == ["HP035"]
     assert errors(small('allow net.connect when host like "a-*.acme.example" and port == 443')) == []
+
+
+@pytest.mark.parametrize("user", ["", ".", "..", "a/b", "ann/..", "../ann", "/"])
+@pytest.mark.parametrize("path", ["/", "/home", "/home/ann", "/home/a", "/home/a/b", "/ann"])
+@pytest.mark.parametrize("folder", ["/home/{user}", "/{user}"])
+def test_tm_pol_015_a_name_that_is_no_segment_is_no_folder(folder: str, user: str, path: str) -> None:
+    policy = compile_policy(small(f'allow fs.read when path under "{folder}"'))
+    attributes = {"path": path, "user": user}
+    assert policy.decide("fs.read", attributes).verdict == "deny"
+    assert interpreter.decide(policy.ir, "fs.read", attributes).verdict == "deny"
+    assert policy.decide("fs.read", {"path": "/home/ann/x", "user": "home" if folder == "/{user}" else "ann"}).verdict == "allow"

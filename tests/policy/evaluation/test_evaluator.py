@@ -33,3 +33,18 @@ def test_evaluators_of_sessions_are_kept_up_to_a_bound_the_latest_longest() -> N
     assert len(specialiser._known) == MAX_SPECIALISED
     assert specialiser.evaluator({"tenant": "t0"}) is first
     assert specialiser.evaluator({"tenant": "t2"}) is second
+
+
+def test_session_whose_facts_are_compared_with_fields_shares_its_functions_with_others() -> None:
+    policy = lowered(
+        'policy p v 1\nallow tool.one when label == user and tenant == a\ndeny tool.one when file under "/data/{user}"'
+    ).ir
+    specialiser = Specialiser(policy, CATALOG.context)
+    values = {"label": "ann", "file": "/x", "server": "a.example"}
+    answers = [
+        specialiser.open({"tenant": "a", "user": user})("tool.one", {**values, "user": "other", "file": file}).verdict
+        for user, file in (("ann", "/x"), ("bob", "/x"), ("ann", "/data/ann/y"), ("ann", "/data/bob"))
+    ]
+    assert answers == ["allow", "deny", "deny", "allow"]
+    assert len(specialiser._known) == 1
+    assert specialiser.open({"user": "ann"})("tool.one", None).rule == "invalid"  # type: ignore[arg-type]

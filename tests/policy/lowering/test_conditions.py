@@ -6,6 +6,7 @@ import pytest
 
 from policy import make_catalog
 from policy.evaluation.explain import describe
+from policy.model.ir import literals
 from tests.policy.policy_texts import judge, small
 
 
@@ -94,4 +95,41 @@ def test_number_some_member_of_a_family_can_hold_is_in_range() -> None:
     assert [d.code for d in judge(small("deny t.* when n > 50"), catalog=catalog).diagnostics if d.severity == "error"] == []
     assert [d.code for d in judge(small("deny t.* when n > 500"), catalog=catalog).diagnostics if d.severity == "error"] == [
         "HP032"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("condition", "code", "hint"),
+    [
+        ("user == plan", "HP030", 'write `"plan"` if the text is meant; names are compared with `==` and `!=`'),
+        ("user == path", "HP030", 'write `"path"` if the text is meant; names are compared with `==` and `!=`'),
+        ("user < tenant", "HP030", 'write `"tenant"` if the text is meant; names are compared with `==` and `!=`'),
+        ("session.risk == user", "HP030", 'write `"user"` if the text is meant; names are compared with `==` and `!=`'),
+        ("user == user", "HP030", "delete the condition"),
+        ('path under "/home/{usr}"', "HP021", "did you mean `user`?"),
+        ('path under "/home/{plan}"', "HP030", "only a name stands for a segment"),
+        ('path under "/home/{user}/{tenant}"', "HP039", 'as in `under "/home/{user}"`'),
+        ('path under "/home/x{user}"', "HP039", 'as in `under "/home/{user}"`'),
+        ('path under "home/{user}"', "HP039", 'as in `under "/home/{user}"`'),
+        ('path under "/home/../{user}"', "HP039", 'as in `under "/home/{user}"`'),
+        ('path == "/home/{user}"', "HP039", 'write `under "/home/{user}"`'),
+    ],
+)
+def test_fields_that_cannot_be_compared_are_refused_with_what_to_write(condition: str, code: str, hint: str) -> None:
+    found = [(d.code, d.hint) for d in judge(small(f"allow fs.read when {condition}")).diagnostics if d.severity == "error"]
+    assert found == [(code, hint)]
+
+
+def test_two_fields_are_compared_in_one_canonical_way_and_written_back() -> None:
+    rules = [judge(small(f"allow fs.read when {c}")).program.ir.rules[0] for c in ("user == tenant", "tenant == user")]
+    assert rules[0].guard == rules[1].guard
+    policy = judge(
+        small('set mine = { "/home/{user}/x", "/tmp" }\nallow fs.read when path under mine and user != tenant')
+    ).program.ir
+    fields = {field.name: field for field in policy.reads["fs.read"]}
+    assert set(fields) == {"path", "tenant", "user"}
+    assert [describe(lit, fields) for lit in literals(policy.rules[0].guard)] == [
+        "tenant != user",
+        'path under "/home/{user}/x"',
+        'path under "/tmp"',
     ]

@@ -14,7 +14,8 @@ def reports(text: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("body", "place"),
     [
-        ("deny fs.read when user == tenant", "2:27"),
+        ("deny fs.read when user == plan", "2:27"),
+        ("deny fs.read when user in { tenant }", "2:29"),
         ("deny fs.write when path == bytes", "2:28"),
         ("deny fs.read when tenant in { acme, user }", "2:37"),
         ("set names = { user }\ndeny fs.read when tenant in names", "2:15"),

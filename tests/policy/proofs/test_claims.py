@@ -98,3 +98,42 @@ def test_secret_that_stays_with_its_hosts_is_fine() -> None:
 def test_claims_about_patterns_are_settled_as_they_are_meant(rules: str, claim: str, holds: bool) -> None:
     found = errors(small(f"{rules}\nprove {claim}"), catalog=None)
     assert found == ([] if holds else ["HP080"])
+
+
+HOME = 'allow fs.read when path under "/home/{user}"'
+
+
+@pytest.mark.parametrize(
+    ("rules", "claim", "holds"),
+    [
+        (HOME, 'no fs.read when path under "/home/ann" and user == bob', True),
+        (HOME, 'no fs.read when path under "/home/ann" and user != ann', True),
+        (HOME, 'no fs.read when path under "/home/ann"', False),
+        (HOME, 'no fs.read when not path under "/home"', True),
+        (HOME, 'no fs.read when user == ""', True),
+        (HOME, 'no fs.read when path == "/home"', True),
+        (HOME, 'no fs.read when user ends "m" and path ends ".pem"', False),
+        (HOME, 'no fs.read when path like "/home/a*" and not user starts "a"', True),
+        (HOME, 'no fs.read when path like "/home/*" and path ends "x" and not user ends "x"', True),
+        (HOME, 'no fs.read when path any segment == ".ssh" and user == ".ssh"', False),
+        (f'{HOME} and not path any segment starts "."', 'no fs.read when user starts "."', True),
+        (f'{HOME}\ndeny fs.* when path under "/home/{{tenant}}"', "no fs.read when user == tenant", True),
+        (f'{HOME}\ndeny fs.* when path under "/home/{{tenant}}"', "no fs.read when user != tenant", False),
+        ("allow secret.use when user == caller and caller == name", "no secret.use when user != name", True),
+        ("allow secret.use when user != caller and caller != name", "no secret.use when user == name", False),
+        (
+            "allow secret.use when user == caller or user == name",
+            "no secret.use when name == a and caller == b and user == c",
+            True,
+        ),
+        (
+            "allow secret.use when user != caller and name in { a, b }",
+            "no secret.use when user in { a } and caller in { a }",
+            True,
+        ),
+        ("allow secret.use when user == caller", "no secret.use when user in { a, b } and caller in { b, c }", False),
+        ("allow secret.use when user == caller", "no secret.use when user in { a, b } and caller in { c, d }", True),
+    ],
+)
+def test_claims_about_two_fields_are_settled_as_they_are_meant(rules: str, claim: str, holds: bool) -> None:
+    assert errors(small(f"{rules}\nprove {claim}"), catalog=None) == ([] if holds else ["HP080"])

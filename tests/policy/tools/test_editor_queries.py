@@ -43,6 +43,7 @@ def suggested(text: str) -> set[str]:
         ("policy p v 1\nprove no |", {"run"}, {"amount"}),
         ('policy p v 1\ntest "t" {\n  as { tenant a }\n  payments.refund { |', {"amount", "currency"}, {"eur"}),
         ('policy p v 1\ntest "t" {\n  as { tenant a }\n  payments.refund { currency |', {"eur"}, {"amount"}),
+        ("policy p v 1\nallow secret.use when caller == |", {"user", "tenant", "name"}, {"caller", "plan"}),
         ("policy p v 1\nallow fs.read when path |", {"under", "like", "ends", "any"}, {"starts"}),
         ("policy p v 1\nallow secret.use when name |", {"like", "starts", "ends"}, {"under", "any"}),
         ("policy p v 1\nallow net.connect when host |", {"like"}, {"starts", "ends", "under"}),
