@@ -27,15 +27,15 @@ _SECONDS_OF = {
     "fleet": 15,
     "fork_density": 20, "forks": 18, "gateway_latency": 40, "gateway_memory": 90, "gateway_overload": 20, "gateway_startup": 24,
     "hook_firing": 10, "http_frame": 16, "idle_memory": 17, "instantiate": 3, "json_1mb": 14, "memory_limit": 18,
-    "neighbours": 60, "new_session": 20, "policy_tools": 3, "rates": 22, "session_density": 40, "shell_loops": 22,
-    "snapshots": 20, "two_cores": 8, "warm_call": 14, "workers": 8,
+    "neighbours": 60, "new_session": 20, "policy_lookups": 16, "policy_tools": 3, "rates": 22, "session_density": 40,
+    "shell_loops": 22, "snapshots": 20, "two_cores": 8, "warm_call": 14, "workers": 8,
 }  # fmt: skip
 _QUICK_SECONDS = 2.0
 _QUICK_SECONDS_OF = {
     "cancelling": 4, "capability_calls": 4, "cold_start": 4, "deadlines": 14, "deadlines_beside": 6, "fleet": 10,
     "fork_density": 5, "gateway_latency": 12, "gateway_memory": 12, "gateway_overload": 9, "gateway_startup": 10,
     "hook_firing": 4, "http_frame": 6,
-    "memory_limit": 6, "session_density": 6, "shell_loops": 4, "stores": 5, "workers": 5,
+    "memory_limit": 6, "policy_lookups": 1, "session_density": 6, "shell_loops": 4, "stores": 5, "workers": 5,
 }  # fmt: skip
 ASKS_PEERS = frozenset({
     "capability_calls", "cold_start", "cpu_loop", "deadlines_beside", "forks", "gateway_latency", "idle_memory", "json_1mb",

@@ -108,6 +108,10 @@ def const(value: Any) -> ast.expr:
     return ast.Constant(value=value, **AT)
 
 
+def tuple_(items: list[ast.expr]) -> ast.expr:
+    return ast.Tuple(elts=items, ctx=ast.Load(), **AT)
+
+
 def compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
     return ast.Compare(left=left, ops=[op], comparators=[right], **AT)
 

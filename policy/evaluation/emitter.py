@@ -1,8 +1,8 @@
 """From the canonical form to Python functions, through `ast` nodes and never through text.
 
 One function per event: load and check the fields it reads, then deny, ask, allow in that order, cheap comparisons first. A
-group of more than `DISPATCH_ABOVE` rules is split by a hash table on its most selective equality. Outcomes are looked up by
-an integer whose bits say which conditional obligations and rules matched, so equal outcomes are one object.
+group of more than `DISPATCH_ABOVE` rules is split by a table on its most selective condition (`indexes.py`). Outcomes are looked
+up by an integer whose bits say which conditional obligations and rules matched, so equal outcomes are one object.
 Any exception inside a generated function is a denial; `interpreter.py` says what the result must be.
 THREAT[TM-POL-006]: generated code holds no text from a policy except as constants.
 """
@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from policy.evaluation import ast_nodes as nodes
+from policy.evaluation.indexes import Index, Place, Way, choose_index, find_equal, find_folders, find_hosts, find_stretch
 from policy.evaluation.interpreter import read_values
 from policy.model import ir
 from policy.model.catalog import Field
@@ -26,7 +27,6 @@ Attributes = Mapping[str, object]
 Decide = Callable[[Attributes], Decision]
 DISPATCH_ABOVE = 8
 MAX_REMEMBERED = 4096
-_MAX_DISPATCH_VALUES = 16
 _COST = {"true": 1, "range": 2, "same": 2, "in": 3, "like": 6, "host": 8, "under": 10}
 _COST |= {"like.": 12, "like/": 12, "beneath": 12, "segment": 14}
 _NODES: Mapping[ir.Op, Callable[[ast.expr, nodes.Args, bool], ast.expr]] = {
@@ -43,6 +43,14 @@ _NODES: Mapping[ir.Op, Callable[[ast.expr, nodes.Args, bool], ast.expr]] = {
 _RELATION_NODES: Mapping[ir.Op, Callable[[ast.expr, ast.expr, nodes.Args, bool], ast.expr]] = {
     "same": nodes.is_same,
     "beneath": nodes.is_beneath,
+}
+
+
+_FINDERS: Mapping[Way, Callable[..., int]] = {
+    "equal": find_equal,
+    "under": find_folders,
+    "host": find_hosts,
+    "range": find_stretch,
 }
 
 
@@ -224,33 +232,26 @@ class _Event:
         return body
 
     def _dispatch(self, group: list[tuple[int, ir.Rule]], *, plain: bool) -> ast.expr:
-        """An expression giving the bits of matching rules, by hash table on the most selective equality, repeatedly."""
+        """An expression giving the bits of matching rules, by a table on the most selective condition, repeatedly."""
         parts: list[ast.expr] = []
-        rest, used = group, set[str]()
+        rest, used = group, set[Place]()
         while len(rest) > DISPATCH_ABOVE:
-            field = _selective(rest, used)
-            if field is None:
+            index = choose_index(rest, used)
+            if index is None:
                 break
-            used.add(field)
-            buckets: dict[object, list[tuple[int, ir.Rule]]] = {}
-            others: list[tuple[int, ir.Rule]] = []
-            for i, rule in rest:
-                lit = _equalities(rule.guard).get(field)
-                if lit is None:
-                    others.append((i, rule))
-                else:
-                    for value in set(lit.args):
-                        buckets.setdefault(value, []).append((i, rule))
+            used.add((index.way, index.field))
             before, worst = self.comparisons, 0
-            names: dict[object, str] = {}
-            for key, members in buckets.items():
+            names: dict[int | str, str] = {}
+            for key, members in index.buckets.items():
                 self.comparisons = 0
-                slim = [(i, _drop_condition(rule, _equalities(rule.guard)[field])) for i, rule in members]
-                names[key] = self._leaf(slim, plain=plain)
+                if members:
+                    names[key] = self._leaf(members, plain=plain)
                 worst = max(worst, self.comparisons)
-            self.comparisons = before + worst + 1
-            parts.append(self._lookup(field, names))
-            rest = others
+            # A path or host can be found under several keys: as many rules as `most` says, each with as much to compare.
+            several = index.most if index.way in ("under", "host") else 1
+            self.comparisons = before + worst * several + 1
+            parts.append(self._look_up(index, names))
+            rest = index.others
         if rest:
             parts.append(nodes.call(nodes.load(self._leaf(rest, plain=plain)), [nodes.load(n) for n in self.names.values()]))
         result = parts[0]
@@ -258,17 +259,18 @@ class _Event:
             result = nodes.binop(result, ast.BitOr(), part)
         return result
 
-    def _lookup(self, field: str, names: dict[object, str]) -> ast.expr:
+    def _look_up(self, index: Index, names: dict[int | str, str]) -> ast.expr:
+        """A call that finds rules in a table, which is made together with the functions that it holds."""
         number = len(self.functions)
-        keys: list[ast.expr | None] = [nodes.const(value) for value in names]
-        self.functions.append(
-            nodes.assign(f"t{number}", ast.Dict(keys=keys, values=[nodes.load(n) for n in names.values()], **nodes.AT))
-        )
-        if "none" not in self.scope:
-            self.scope["none"] = lambda *values: 0
-        get = nodes.attribute(nodes.load(f"t{number}"), "get")
-        chosen = nodes.call(get, [nodes.load(self.names[field]), nodes.load("none")])
-        return nodes.call(chosen, [nodes.load(n) for n in self.names.values()])
+        keys: list[ast.expr] = [nodes.const(key) for key in index.buckets]
+        leaves = [nodes.load(names[key]) if key in names else nodes.const(None) for key in index.buckets]
+        table: ast.expr = ast.Dict(keys=list[ast.expr | None](keys), values=leaves, **nodes.AT)
+        if index.way == "range":
+            table = nodes.tuple_([nodes.tuple_(keys), nodes.tuple_(leaves)])
+        self.functions.append(nodes.assign(f"t{number}", table))
+        find = self._constant(f"find_{index.way}", _FINDERS[index.way])
+        value = nodes.load(self.names[index.field])
+        return nodes.call(find, [nodes.load(f"t{number}"), value, *(nodes.load(n) for n in self.names.values())])
 
     def _leaf(self, group: list[tuple[int, ir.Rule]], *, plain: bool) -> str:
         # Statements, not one nested expression: a group can have thousands of rules, and Python's compiler recurses.
@@ -311,36 +313,3 @@ class _Event:
 
 def _refuse() -> ast.stmt:
     return nodes.return_(nodes.call(nodes.load("invalid"), [nodes.load("attributes")]))
-
-
-def _equalities(guard: ir.Expr) -> dict[str, ir.Lit]:
-    """The conjuncts that fix a field to a few values, the first for each field."""
-    found: dict[str, ir.Lit] = {}
-    for part in ir.conjuncts(guard):
-        if isinstance(part, ir.Lit) and not part.neg and part.field not in found:
-            few = part.op == "in" and len(part.args) <= _MAX_DISPATCH_VALUES
-            if few or (part.op == "range" and part.args[0] == part.args[1]):
-                found[part.field] = part
-    return found
-
-
-def _selective(group: list[tuple[int, ir.Rule]], used: set[str]) -> str | None:
-    """The field whose equalities split the group best: smallest largest bucket, counting the rules left over."""
-    values: dict[str, dict[object, int]] = {}
-    covered: dict[str, int] = {}
-    for _, rule in group:
-        for field, lit in _equalities(rule.guard).items():
-            counts = values.setdefault(field, {})
-            covered[field] = covered.get(field, 0) + 1
-            for value in set(lit.args):
-                counts[value] = counts.get(value, 0) + 1
-    scores = {field: max(values[field].values()) + len(group) - covered[field] for field in values if field not in used}
-    if not scores:
-        return None
-    best = min(scores, key=lambda field: (scores[field], field))
-    return best if scores[best] < len(group) else None
-
-
-def _drop_condition(rule: ir.Rule, lit: ir.Lit) -> ir.Rule:
-    guard = ir.All(tuple(part for part in ir.conjuncts(rule.guard) if part is not lit))
-    return ir.Rule(rule.id, rule.verdict, rule.capabilities, guard)

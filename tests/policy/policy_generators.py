@@ -218,13 +218,20 @@ def _statement(rng: Random, lets: list[str], number: int) -> str:
 
 
 def wide_policy_text(rng: Random, rules: int = 40) -> str:
-    """Many rules on one capability, most with an equality, so that dispatch tables are built."""
+    """Many rules on one capability, most with a condition by which they are looked up, so that tables are built."""
     lines = ["policy wide v 1"]
+    ways = rng.choice([["label", "color", "count"], ["file"], ["server"], ["range"], ["label", "file", "server", "range"]])
     for _ in range(rules):
         verdict = rng.choice(["allow", "allow", "allow", "deny", "ask"])
-        key = rng.choice(
-            [f"label == {rng.choice(NAMES)}", f"color == {rng.choice(['red', 'green', 'blue'])}", f"count == {rng.randint(0, 9)}"]
-        )
+        low = rng.randint(-5, 19)
+        key = {
+            "label": f"label == {rng.choice(NAMES)}",
+            "color": f"color == {rng.choice(['red', 'green', 'blue'])}",
+            "count": f"count == {rng.randint(0, 9)}",
+            "file": f'file under {{ "{rng.choice(PATHS[1:])}", "{rng.choice([*PATHS[1:], *MORE_PATHS])}" }}',
+            "server": f'server in {{ "{rng.choice(PATTERNS)}", "{rng.choice(PATTERNS)}" }}',
+            "range": f"count in {low}..{min(20, low + rng.choice([0, 1, 3]))}",
+        }[rng.choice(ways)]
         more = f" and {atom(rng, 'tool.one')}" if rng.random() < 0.7 else ""
         tail = (
             " by boss within 5m"
