@@ -22,8 +22,14 @@ Missing = tuple[int, tuple[ir.Lit, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
+    """One comparison; or `one of` or `all of` those that follow with a greater `depth`."""
+
     text: str
     holds: bool
+    depth: int = 0
+
+    def __str__(self) -> str:
+        return f"      {'yes' if self.holds else ' no'}  {'  ' * self.depth}{self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +69,8 @@ class Explanation:
             lines[0] += f": {self.decision.because}"
         for trace in self.rules:
             lines.append(f"  {'+' if trace.matched else '-'} {trace.rule}")
-            lines.extend(f"      {'yes' if c.holds else ' no'}  {c.text}" for c in trace.conditions)
-            lines.extend(f"      {'yes' if c.holds else ' no'}  {c.text} (auto)" for c in trace.auto)
+            lines.extend(map(str, trace.conditions))
+            lines.extend(f"{condition} (auto)" for condition in trace.auto)
         lines += [f"with {obligation}" for obligation in obligations(self.decision)]
         for deny in (self.blocked_by, *self.also_blocked_by):
             if deny is not None:
@@ -133,7 +139,18 @@ def _find_near(rules: Iterable[ir.Rule], fields: Mapping[str, Field], values: Ma
 
 
 def conditions(expr: ir.Expr, fields: Mapping[str, Field], values: Mapping[str, object]) -> tuple[Condition, ...]:
-    return tuple(Condition(describe(lit, fields), interpreter.lit_holds(lit, values)) for lit in ir.literals(expr))
+    """Every comparison of a condition with its truth; what is joined by `or` stands under a line of its own."""
+    found: list[Condition] = []
+    pending: list[tuple[ir.Expr, int]] = [(part, 0) for part in reversed(ir.conjuncts(expr))]
+    while pending:
+        part, depth = pending.pop()
+        if isinstance(part, ir.Lit):
+            found.append(Condition(describe(part, fields), interpreter.lit_holds(part, values), depth))
+        else:
+            words = "one of" if isinstance(part, ir.Any) else "all of"
+            found.append(Condition(words, interpreter.holds(part, values), depth))
+            pending.extend((item, depth + 1) for item in reversed(part.items))
+    return tuple(found)
 
 
 def distance(expr: ir.Expr, values: Mapping[str, object]) -> Missing:

@@ -45,3 +45,18 @@ def test_explained_decision_is_the_compiled_one() -> None:
     ):
         assert policy.explain("payments.refund", attributes).decision == policy.decide("payments.refund", attributes)
     assert PASSING_TEST
+
+
+def test_explanation_shows_what_is_joined_by_or() -> None:
+    rule = "allow payments.refund when currency == eur and (amount <= 5 or session.mfa and amount <= 50) rate 1/h per tenant"
+    explanation = refund_policy(rule).explain("payments.refund", {"amount": 20, "currency": "eur", "session.mfa": False})
+    (trace,) = explanation.rules
+    assert [(c.depth, c.holds, c.text) for c in trace.conditions] == [
+        (0, True, "currency == eur"),
+        (0, False, "one of"),
+        (1, False, "amount <= 5"),
+        (1, False, "all of"),
+        (2, True, "amount <= 50"),
+        (2, False, "session.mfa"),
+    ]
+    assert "       no  one of\n       no    amount <= 5\n       no    all of\n      yes      amount <= 50" in str(explanation)
