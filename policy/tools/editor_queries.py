@@ -7,18 +7,19 @@ rename, which must be right everywhere, wants a text that can be read.
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from lark import Token
 
+from policy.lowering.vocabulary import write_target
 from policy.model.catalog import EFFECTS, Capability, Catalog, Field
 from policy.model.kinds import KINDS
 from policy.model.patterns import PATTERN_WORDS
 from policy.model.settings import EXECUTORS, ON_ERROR, RATE_SCOPES, SETTINGS
 from policy.syntax.parser import expressions, parse
 from policy.syntax.statement_recovery import STATEMENTS, TAKE_SETS, find_last_statement
-from policy.syntax.tree import Hook, LetDef, Scope, SetDef, Truth, list_atoms, offsets
-from policy.text.diagnostics import Findings
+from policy.syntax.tree import Hook, LetDef, Limit, Prove, Rule, Scope, SetDef, Test, Truth, list_atoms, offsets
+from policy.text.diagnostics import Diagnostic, Findings
 from policy.text.sources import Source
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
@@ -117,6 +118,69 @@ def references(text: str, offset: int) -> tuple[str, list[Place]] | None:
     for key, places in found.items():
         if key in defined and not findings.errors and any(place.start <= offset <= place.end for place in places):
             return key[1], sorted(places)
+    return None
+
+
+class Symbol(NamedTuple):
+    """A statement in an outline: what it is, its name, where it stands and where its name does."""
+
+    kind: Literal["set", "let", "hook", "rule", "limit", "test", "claim", "scope"]
+    name: str
+    place: Place
+    name_place: Place
+
+
+def symbols(text: str) -> list[Symbol]:
+    """The outline of a text: all statements that can be read, in order. A statement's place ends with its last line."""
+    tree = parse(Source("", text), Findings())
+    found: list[Symbol] = []
+    for item in (inner for outer in tree.items for inner in ((outer, *outer.items) if isinstance(outer, Scope) else (outer,))):
+        named = _name_symbol(item)
+        if named is None:
+            continue
+        kind, name, first, last = named
+        start, end = offsets(first)[0], offsets(last)[1]
+        begin = text.rfind("\n", 0, start) + 1
+        line_end = text.find("\n", end)
+        place = Place(begin + len(text[begin:start]) - len(text[begin:start].lstrip()), line_end if line_end >= 0 else len(text))
+        found.append(Symbol(kind, name, place, Place(start, end)))
+    return found
+
+
+def _name_symbol(item: object) -> tuple[Any, str, Token, Token] | None:
+    """Kind and name of a statement, and the first and last token of the name."""
+    for kind, of in (("set", SetDef), ("let", LetDef), ("hook", Hook)):
+        if isinstance(item, of):
+            return kind, str(item.name), item.name, item.name
+    if isinstance(item, Test):
+        return "test", str(item.title)[1:-1], item.title, item.title
+    if isinstance(item, (Rule, Limit, Prove)):
+        token = item.target.token or (item.target.effects[0].token if item.target.effects else None)
+        if token is not None:
+            first = item.effect if isinstance(item, Rule) else token
+            word = str(item.effect) if isinstance(item, Rule) else "limit" if isinstance(item, Limit) else "prove no"
+            kind = "rule" if isinstance(item, Rule) else "limit" if isinstance(item, Limit) else "claim"
+            return kind, f"{word} {write_target(item.target)}", first, token
+    return None
+
+
+class Fix(NamedTuple):
+    """A change that a finding suggests: what stands at its place is replaced."""
+
+    title: str
+    text: str
+
+
+_GUESS = re.compile(r"did you mean `([^`]+)`\?\Z")
+_IN_QUOTES = re.compile(r'write `("[^"`]*")` if the text is meant')
+
+
+def find_fix(finding: Diagnostic) -> Fix | None:
+    """What a finding's hint says to write instead, where it says so in full."""
+    for pattern in (_GUESS, _IN_QUOTES):
+        found = pattern.match(finding.hint or "")
+        if found is not None and finding.span is not None and finding.span.end > finding.span.start:
+            return Fix(f"write {found.group(1)}", found.group(1))
     return None
 
 

@@ -1,4 +1,5 @@
-"""The language server: diagnostics as you type, hover, completion, definition, rename, formatting. Needs the extra `lsp`."""
+"""The language server: diagnostics as you type with quick fixes, hover, completion, definition, references, outline, rename and
+formatting. Needs the extra `lsp`."""
 
 from __future__ import annotations
 
@@ -28,6 +29,17 @@ _KINDS = {
     "field": t.CompletionItemKind.Field,
     "value": t.CompletionItemKind.EnumMember,
     "definition": t.CompletionItemKind.Variable,
+}
+
+_SYMBOLS = {
+    "set": t.SymbolKind.Array,
+    "let": t.SymbolKind.Boolean,
+    "hook": t.SymbolKind.Event,
+    "rule": t.SymbolKind.Function,
+    "limit": t.SymbolKind.Number,
+    "test": t.SymbolKind.Method,
+    "claim": t.SymbolKind.Interface,
+    "scope": t.SymbolKind.Namespace,
 }
 
 
@@ -92,6 +104,46 @@ class Editor:
         edits = [t.TextEdit(_range(document, *place), params.new_name) for place in places]
         return t.WorkspaceEdit(changes={document.uri: edits})
 
+    def prepare_rename(self, params: t.PrepareRenameParams) -> t.Range | None:
+        """The name at a place if it can be renamed."""
+        document = self._document(params)
+        offset = document.offset_at_position(params.position)
+        found = editor_queries.references(document.source, offset)
+        here = [place for place in found[1] if place.start <= offset <= place.end] if found is not None else []
+        return _range(document, *here[0]) if here else None
+
+    def list_references(self, params: t.ReferenceParams) -> list[t.Location]:
+        document = self._document(params)
+        found = editor_queries.references(document.source, document.offset_at_position(params.position))
+        if found is None:
+            return []
+        defined = editor_queries.definitions(document.source).get(found[0])
+        hidden = defined[1] if defined is not None and not params.context.include_declaration else None
+        return [t.Location(document.uri, _range(document, *place)) for place in found[1] if place != hidden]
+
+    def list_symbols(self, params: t.DocumentSymbolParams) -> list[t.DocumentSymbol]:
+        document = self._document(params)
+        return [
+            t.DocumentSymbol(one.name, _SYMBOLS[one.kind], _range(document, *one.place), _range(document, *one.name_place))
+            for one in editor_queries.symbols(document.source)
+        ]
+
+    def suggest_fixes(self, params: t.CodeActionParams) -> list[t.CodeAction]:
+        """A quick fix for each finding in a range whose hint says what to write instead."""
+        document = self._document(params)
+        checked = judge(document)
+        first, last = (document.offset_at_position(place) for place in (params.range.start, params.range.end))
+        actions = []
+        for finding in checked.diagnostics:
+            span, fix = finding.span, editor_queries.find_fix(finding)
+            here = span is not None and span.source.path == checked.program.source.path
+            if fix is not None and span is not None and here and span.start <= last and first <= span.end:
+                edit = t.TextEdit(_range(document, span.start, span.end), fix.text)
+                changes = t.WorkspaceEdit(changes={document.uri: [edit]})
+                about = [_diagnostic(document, finding)]
+                actions.append(t.CodeAction(fix.title, t.CodeActionKind.QuickFix, about, is_preferred=True, edit=changes))
+        return actions
+
     def format(self, params: t.DocumentFormattingParams) -> list[t.TextEdit] | None:
         document = self._document(params)
         try:
@@ -118,7 +170,11 @@ def make_server() -> LanguageServer:
         (t.TEXT_DOCUMENT_HOVER, editor.hover, None),
         (t.TEXT_DOCUMENT_COMPLETION, editor.complete, t.CompletionOptions(trigger_characters=[".", " ", "{", ","])),
         (t.TEXT_DOCUMENT_DEFINITION, editor.define, None),
-        (t.TEXT_DOCUMENT_RENAME, editor.rename, None),
+        (t.TEXT_DOCUMENT_RENAME, editor.rename, t.RenameOptions(prepare_provider=True)),
+        (t.TEXT_DOCUMENT_PREPARE_RENAME, editor.prepare_rename, None),
+        (t.TEXT_DOCUMENT_REFERENCES, editor.list_references, None),
+        (t.TEXT_DOCUMENT_DOCUMENT_SYMBOL, editor.list_symbols, None),
+        (t.TEXT_DOCUMENT_CODE_ACTION, editor.suggest_fixes, t.CodeActionOptions([t.CodeActionKind.QuickFix])),
         (t.TEXT_DOCUMENT_FORMATTING, editor.format, None),
     )
     for name, handle, options in features:

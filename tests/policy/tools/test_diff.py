@@ -199,11 +199,11 @@ def test_diff_reports_every_difference_and_only_real_ones(seed: int) -> None:
         assert new.decide(change.request.capability, change.request.attributes) == change.after
         assert effect(change.before) != effect(change.after)
     verdicts = {(c.request.capability, c.before.verdict, c.after.verdict) for c in changes}
-    looser = {(c.request.capability, c.before.verdict, c.after.verdict) for c in changes if c.loosens}
+    looser = {c.request.capability for c in changes if c.loosens}
     for event, attributes in requests(rng):
         before, after = old.decide(event, attributes), new.decide(event, attributes)
         if "invalid" in (before.rule, after.rule) or effect(before) == effect(after):
             continue
         assert (event, before.verdict, after.verdict) in verdicts
         if not is_as_strict(after, before):
-            assert (event, before.verdict, after.verdict) in looser
+            assert event in looser  # each way of being weaker is shown once, with whatever verdicts

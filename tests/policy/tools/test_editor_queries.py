@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policy.tools import editor_queries
-from tests.policy.policy_texts import SAMPLE, TOOLS
+from tests.policy.policy_texts import SAMPLE, TOOLS, judge, small
 
 
 def at(text: str, marked: str) -> tuple[str, int]:
@@ -138,3 +138,50 @@ def test_text_that_cannot_be_read_is_not_renamed() -> None:
 def test_definition_cannot_take_a_wrong_or_taken_name(name: str) -> None:
     assert editor_queries.name_fault(NAMES_EVERYWHERE, name, TOOLS) is not None
     assert editor_queries.name_fault(NAMES_EVERYWHERE, "free_name", TOOLS) is None
+
+
+def test_outline_names_every_statement_where_it_stands() -> None:
+    text = (
+        'policy p v 1\nset roots = { "/a" }\nlet mine = user == tenant\nscope mine {\n  allow fs.read when path under roots\n'
+        "  deny any with effects { write }\n}\nlimit run { cpu 1s }\nprove no fs.* when not mine\n"
+        'hook h on turn_end run wasm "h.wasm" timeout 1s on_error block\n'
+        'test "t" { as { tenant a } run { language python } => deny }\n'
+    )
+    found = editor_queries.symbols(text)
+    assert [(one.kind, one.name) for one in found] == [
+        ("set", "roots"),
+        ("let", "mine"),
+        ("rule", "allow fs.read"),
+        ("rule", "deny any with effects { write }"),
+        ("limit", "limit run"),
+        ("claim", "prove no fs.*"),
+        ("hook", "h"),
+        ("test", "t"),
+    ]
+    for one in found:
+        line = text[one.place.start : one.place.end]
+        assert "\n" not in line and line == line.strip()
+        assert one.place.start <= one.name_place.start < one.name_place.end <= one.place.end
+    assert editor_queries.symbols("policy p v 1\nallow (((") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "marked", "fixed"),
+    [
+        ('allow fs.read when pth under "/a"', "pth", "path"),
+        ("allow fs.reed", "fs.reed", "fs.read"),
+        ("deny fs.read when tenant in { user }", "user", '"user"'),
+        ('allow fs.read when path under "a"', '"a"', None),
+    ],
+)
+def test_fix_is_what_the_hint_says(text: str, marked: str, fixed: str | None) -> None:
+    found = [(d, editor_queries.find_fix(d)) for d in judge(small(text)).diagnostics if d.severity == "error"]
+    assert [fix.text if fix else None for _, fix in found] == [fixed]
+    span = found[0][0].span
+    assert span is not None and span.text() == marked
+
+
+def test_name_of_a_set_is_found_wherever_sets_may_stand() -> None:
+    text = 'policy p v 1\nset keys = { ".pem" }\nallow fs.read when path ends keys and not path any segment in keys\n'
+    found = editor_queries.references(text, text.index("keys") + 1)
+    assert found is not None and [text[place.start : place.end] for place in found[1]] == ["keys"] * 3

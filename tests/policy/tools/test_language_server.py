@@ -92,6 +92,12 @@ def test_server_serves_an_editing_session() -> None:
         errors = [d for d in seen[-1].diagnostics if d.severity == t.DiagnosticSeverity.Error]
         assert [(d.code, d.range.start.line) for d in errors] == [("HP021", 28)]
         assert "did you mean `amount`?" in errors[0].message
+        asked = t.CodeActionParams(document, errors[0].range, t.CodeActionContext([]))
+        (action,) = await client.text_document_code_action_async(asked)
+        (repair,) = action.edit.changes[uri]
+        assert (action.title, repair.new_text, repair.range) == ("write amount", "amount", errors[0].range)
+        elsewhere = t.CodeActionParams(document, t.Range(t.Position(0, 0), t.Position(1, 0)), t.CodeActionContext([]))
+        assert not await client.text_document_code_action_async(elsewhere)
         client.arrived.clear()
         change = t.TextDocumentContentChangeWholeDocument(SAMPLE)
         client.text_document_did_change(t.DidChangeTextDocumentParams(t.VersionedTextDocumentIdentifier(3, uri), [change]))
@@ -103,6 +109,19 @@ def test_server_serves_an_editing_session() -> None:
         assert "eur" in {item.label for item in items}
         place = await client.text_document_definition_async(t.DefinitionParams(document, position("and sen|ior")))
         assert (place.uri, place.range.start) == (uri, t.Position(4, 4))
+        context = t.ReferenceContext(include_declaration=True)
+        uses = await client.text_document_references_async(t.ReferenceParams(context, document, position("and sen|ior")))
+        assert [use.range.start.line for use in uses] == [4, 31]
+        context = t.ReferenceContext(include_declaration=False)
+        uses = await client.text_document_references_async(t.ReferenceParams(context, document, position("and sen|ior")))
+        assert [use.range.start.line for use in uses] == [31]
+        prepared = await client.text_document_prepare_rename_async(t.PrepareRenameParams(document, position("and sen|ior")))
+        assert (prepared.start.line, prepared.end.character - prepared.start.character) == (31, len("senior"))
+        assert await client.text_document_prepare_rename_async(t.PrepareRenameParams(document, position("and cur|rency"))) is None
+        outline = await client.text_document_document_symbol_async(t.DocumentSymbolParams(document))
+        assert {"partners", "senior", "allow run", "limit run", "redact", "prove no run", "the refund ladder"} <= {
+            one.name for one in outline
+        }
         edit = await client.text_document_rename_async(t.RenameParams(document, position("and sen|ior"), "elder"))
         assert [e.new_text for e in edit.changes[uri]] == ["elder", "elder"]
         with pytest.raises(JsonRpcException, match="is already the name of something else"):
