@@ -58,10 +58,10 @@ def relate(universe: Universe, names: dict[str, Any]) -> list[Any]:
     found = []
     for name, lit in universe.relations.items():
         left, right = names[lit.field], names[str(lit.args[0])]
-        pairs: dict[int, list[int]] = {}
-        for cell, other in universe.list_pairs(lit):
-            pairs.setdefault(other, []).append(cell)
-        either = (z3.And(right == other, z3.Or(*(left == cell for cell in cells))) for other, cells in pairs.items())
+        either = (
+            z3.And(right == other, z3.Or(*(left == cell for cell in range(cells.bit_length()) if cells >> cell & 1)))
+            for other, cells in universe.pair(lit)[1].items()
+        )
         found.append((names[name] == 1) == z3.Or(*either))
     return found
 

@@ -45,6 +45,7 @@ class Universe:
         self.cells |= related | {name: Cells(Field(name, "bool"), ()) for name in self.relations}
         self.full = {name: cells.full for name, cells in self.cells.items()}
         self._masks: dict[ir.Lit, int] = {}
+        self._pairs: dict[ir.Lit, tuple[dict[int, int], dict[int, int]]] = {}
 
     def translate(self, expr: ir.Expr) -> ir.Expr:
         """The condition with each comparison of two fields as a field of its own."""
@@ -62,51 +63,59 @@ class Universe:
             known = self._masks[lit] = self.cells[lit.field].mask(lit)
         return known
 
-    def list_pairs(self, lit: ir.Lit) -> Iterator[tuple[int, int]]:
-        """The pairs of cells for which a comparison of two fields is true."""
-        other = str(lit.args[0])
-        for place in range(len(self.cells[lit.field].witnesses)):
-            for other_place in range(len(self.cells[other].witnesses)):
-                if self._holds(lit, place, other_place):
-                    yield place, other_place
+    def pair(self, lit: ir.Lit) -> tuple[dict[int, int], dict[int, int]]:
+        """For each cell of the first field of a comparison, the cells of the other one for which it is true, and the other way
+        round. Where there are none, nothing stands."""
+        key = ir.Lit(lit.field, lit.op, lit.args)
+        if key not in self._pairs:
+            rows: dict[int, int] = {}
+            columns: dict[int, int] = {}
+            for left, right in self._list_pairs(key):
+                rows[left] = rows.get(left, 0) | 1 << right
+                columns[right] = columns.get(right, 0) | 1 << left
+            self._pairs[key] = rows, columns
+        return self._pairs[key]
 
-    def _holds(self, lit: ir.Lit, cell: int, other_cell: int) -> bool:
-        left, right = self.cells[lit.field].witnesses[cell], self.cells[str(lit.args[0])].witnesses[other_cell]
-        return RELATIONS[lit.op](cast(str, left), cast(str, right), cast("tuple[str, ...]", lit.args))
+    def _list_pairs(self, lit: ir.Lit) -> Iterator[tuple[int, int]]:
+        """Each text meets at most one other: an equal one, or that which is the segment."""
+        others = {str(text): cell for cell, text in enumerate(self.cells[str(lit.args[0])].witnesses)}
+        args = cast("tuple[str, ...]", lit.args)
+        slot = Slot(args[1], args[2], frozenset(others)) if lit.op == "beneath" else None
+        for cell, text in enumerate(self.cells[lit.field].witnesses):
+            other = slot.read(str(text)) if slot is not None else str(text)
+            if other in others and RELATIONS[lit.op](str(text), other, args):
+                yield cell, others[other]
 
     def relate(self, box: Box, effort: Effort) -> Box | None:
         """A part of the box that gives the comparisons of two fields the truth that the box says; None if there is none."""
         said = [(lit, box[name] == _TRUE) for name, lit in self.relations.items() if box.get(name) in (_FALSE, _TRUE)]
-        names = sorted(
-            {name for lit, _ in said for name in lit.fields}, key=lambda name: box.get(name, self.full[name]).bit_count()
-        )
-        chosen: dict[str, int] = {}
-        left = [_list_bits(box.get(name, self.full[name])) for name in names[:1]]
-        while left:
-            cell = next(left[-1], None)
-            name = names[len(left) - 1]
-            chosen.pop(name, None)
-            if cell is None:
-                left.pop()
-                continue
+        masks = {name: box.get(name, self.full[name]) for lit, _ in said for name in lit.fields}
+        names = sorted(masks, key=lambda name: (masks[name].bit_count(), name))
+        pending = [(0, masks)]
+        while pending:
+            place, masks = pending.pop()
+            if place == len(names):
+                return box | masks
             effort.spend(1)
-            chosen[name] = cell
-            if not self._fits(said, name, chosen):
-                continue
-            if len(chosen) == len(names):
-                return box | {name: 1 << cell for name, cell in chosen.items()}
-            following = names[len(left)]
-            left.append(_list_bits(box.get(following, self.full[following])))
-        return None if names else box
+            name, mask = names[place], masks[names[place]]
+            if mask & (mask - 1):
+                pending.append((place, masks | {name: mask & (mask - 1)}))
+            narrowed = self._narrow(masks | {name: mask & -mask}, name, said)
+            if narrowed is not None:
+                pending.append((place + 1, narrowed))
+        return None
 
-    def _fits(self, said: list[tuple[ir.Lit, bool]], name: str, chosen: Mapping[str, int]) -> bool:
-        """Whether what is chosen for a field fits what has been chosen for others."""
+    def _narrow(self, masks: Box, name: str, said: list[tuple[ir.Lit, bool]]) -> Box | None:
+        """What is left for the other fields when one has a single cell; None if one of them has nothing left."""
+        cell = masks[name].bit_length() - 1
         for lit, truth in said:
-            other = str(lit.args[0])
-            both = name in (lit.field, other) and lit.field in chosen and other in chosen
-            if both and self._holds(lit, chosen[lit.field], chosen[other]) != truth:
-                return False
-        return True
+            if name in lit.fields:
+                other = lit.fields[1] if name == lit.field else lit.field
+                true = self.pair(lit)[name != lit.field].get(cell, 0)
+                masks[other] &= true if truth else ~true
+                if not masks[other]:
+                    return None
+        return masks
 
     def witness(self, box: Mapping[str, int]) -> dict[str, Scalar]:
         """Concrete values for every field: inside the box where it says something, anything elsewhere."""
@@ -120,12 +129,6 @@ class Universe:
 def _name(lit: ir.Lit) -> str:
     """A name that no field has."""
     return " ".join((lit.field, lit.op, *map(str, lit.args)))
-
-
-def _list_bits(mask: int) -> Iterator[int]:
-    while mask:
-        yield (mask & -mask).bit_length() - 1
-        mask &= mask - 1
 
 
 def _cut(field: Field, literals: Iterable[ir.Lit], effort: Effort) -> Cells:

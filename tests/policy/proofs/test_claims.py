@@ -132,6 +132,12 @@ HOME = 'allow fs.read when path under "/home/{user}"'
             True,
         ),
         ("allow secret.use when user == caller", "no secret.use when user in { a, b } and caller in { b, c }", False),
+        ("allow secret.use when user != caller and caller != name", "no secret.use when user != name", False),
+        (
+            "allow secret.use when user != caller and caller != name and name != tenant and tenant != user",
+            "no secret.use when user != name and caller != tenant",
+            False,
+        ),
         ("allow secret.use when user == caller", "no secret.use when user in { a, b } and caller in { c, d }", True),
     ],
 )
