@@ -27,8 +27,8 @@ _SECONDS_OF = {
     "fleet": 15,
     "fork_density": 20, "forks": 18, "gateway_latency": 40, "gateway_memory": 90, "gateway_overload": 20, "gateway_startup": 24,
     "hook_firing": 10, "http_frame": 16, "idle_memory": 17, "instantiate": 3, "json_1mb": 14, "memory_limit": 18,
-    "neighbours": 60, "new_session": 20, "policy_lookups": 16, "policy_tools": 3, "rates": 22, "session_density": 40,
-    "shell_loops": 22, "snapshots": 20, "two_cores": 8, "warm_call": 14, "workers": 8,
+    "neighbours": 60, "new_session": 20, "policy_decisions": 4, "policy_lookups": 2, "policy_tools": 3, "rates": 22,
+    "session_density": 40, "shell_loops": 22, "snapshots": 20, "two_cores": 8, "warm_call": 14, "workers": 8,
 }  # fmt: skip
 _QUICK_SECONDS = 2.0
 _QUICK_SECONDS_OF = {
