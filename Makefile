@@ -60,9 +60,11 @@ bench: $(BIN)/.dev-ready images
 
 wheel: $(BIN)/.serve-ready
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-index --no-build-isolation --wheel-dir dist .
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-index --no-build-isolation --wheel-dir dist hatchway/client
 	@cp requirements/serve.txt dist/requirements.txt
 	@echo "in dist; install them with:"
 	@echo "  pip install --require-hashes --only-binary :all: -r requirements.txt && pip install --no-deps hatchway-*.whl"
+	@echo "hatchway_client-*.whl has the Python clients alone, for machines that only ask a gateway"
 
 # Resolved for every Python from 3.11 on and every platform; the index that is asked stays out of the files.
 LOCK := .venv/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --custom-compile-command "make lock" $(UPGRADE)

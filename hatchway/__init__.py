@@ -6,9 +6,9 @@ with hatchway.Sandbox() as box:
     box.run("echo hi > a.txt", language="shell")
     box.run("open('/workspace/a.txt').read()").result    # 'hi\\n'
 
-In reading order: `arguments` (what callers hand over, checked), `values` (key/values and secrets), `box` (`Sandbox`, a session in
-this process), `async_box` (the same for asyncio), `client` (a gateway's sessions from Python), `cli` (the command), `remote` (a
-gateway from the command line), `mcp` (a gateway for agents).
+In reading order: `arguments` (what callers hand over, checked; `local_arguments`: to a sandbox in this process), `values`
+(key/values and secrets), `box` (`Sandbox`, a session in this process), `async_box` (the same for asyncio), `client` (a
+gateway's sessions from Python), `cli` (the command), `remote` (a gateway from the command line), `mcp` (a gateway for agents).
 """
 
 from __future__ import annotations
@@ -70,7 +70,14 @@ def __getattr__(name: str) -> Any:
     """Names are imported when first used: the command line starts faster without what it does not need."""
     if name not in _HOME_OF:
         raise AttributeError(f"module 'hatchway' has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(_HOME_OF[name]), name)
+    try:
+        home = importlib.import_module(_HOME_OF[name])
+    except ModuleNotFoundError as error:
+        if error.name != _HOME_OF[name]:
+            raise
+        told = f"hatchway.{name} needs the whole package, and only its clients are installed: pip install hatchway"
+        raise ImportError(told) from None
+    value = globals()[name] = getattr(home, name)
     return value
 
 

@@ -2,31 +2,22 @@
 
 Rules: an argument of another kind is refused with the contract's INVALID_ARGUMENT and a sentence that names the argument, what it
 must be and what it was; no caller meets a `TypeError` from further in. Each function gives the argument in the one form that the
-rest uses. Does not know: sessions, gateways.
+rest uses. Does not know: sessions, gateways; INVARIANT: nor the engine, which those who have a client alone do not have.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
+from typing import Any, Final, TypedDict, TypeVar
 
 import msgspec
 
-from sandbox.capabilities.registry import Capability, Registry
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
-from sandbox.filesystem.inode_table import VfsLimits
-from sandbox.limits import LIBRARY_LIMITS
 from sandbox.sessions.request_checks import parse_language
 from sandbox.wire import Language, OnLimit, RunRequest, SessionLimits
 
-if TYPE_CHECKING:
-    from sandbox.encoding.sealing import Keys
-
 Limits = SessionLimits | Mapping[str, int] | None
-Tools = Mapping[str, Callable[..., Any]] | Registry | None
 Sealed = bytes | bytearray | memoryview
 LABEL_CHARS_MAX: Final = 200
 FORKS_MAX: Final = 100_000
@@ -92,11 +83,6 @@ def refuse_kind(name: str, expected: str, given: object) -> RequestError:
     return RequestError("INVALID_ARGUMENT", f"{name} must be {expected}, not {type(given).__name__}")
 
 
-def start_limits(given: Limits) -> SessionLimits:
-    """Of a session that is started with these."""
-    return complete_limits(given, LIBRARY_LIMITS) or LIBRARY_LIMITS
-
-
 def complete_limits(given: Limits, base: SessionLimits) -> SessionLimits | None:
     """A whole `SessionLimits`, or a mapping with some of the six."""
     if given is None or isinstance(given, SessionLimits):
@@ -110,37 +96,12 @@ def complete_limits(given: Limits, base: SessionLimits) -> SessionLimits | None:
     return msgspec.structs.replace(base, **given)
 
 
-def build_registry(tools: Tools) -> Registry:
-    if isinstance(tools, Registry):
-        for one in tools:
-            if one.approval_policy not in ("none", "manual"):
-                told = f"{one.name}: its approval_policy asks a rule of a policy, and there is none here"
-                raise RequestError("INVALID_ARGUMENT", told, 'declare it as "manual", or run it under a gateway')
-        return tools
-    registry = Registry()
-    for name, function in copy_mapping("tools", tools).items():
-        registry.register(Capability(name=name, description=(function.__doc__ or "").strip()), function)
-    return registry
-
-
 def copy_mapping(name: str, given: Mapping[Any, Any] | None) -> dict[Any, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
         raise refuse_kind(name, "a mapping of names to values", given)
     return dict(given)
-
-
-def check_files(given: VfsLimits | None) -> VfsLimits | None:
-    if given is None:
-        return None
-    if not isinstance(given, VfsLimits):
-        raise refuse_kind("files", "VfsLimits", given)
-    for name in VfsLimits.__slots__:
-        value = getattr(given, name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise RequestError("INVALID_ARGUMENT", f"files.{name} must be a whole number, not {excerpt(value)}")
-    return given
 
 
 def decode_code(code: str | bytes) -> str:
@@ -186,21 +147,6 @@ def check_sealed(name: str, blob: Sealed) -> bytes:
     if not isinstance(blob, _BYTES):
         raise refuse_kind(name, "bytes", blob)
     return bytes(blob)
-
-
-def choose_keys(keys: Keys | None) -> Keys:
-    """Those given, or this user's own."""
-    from sandbox.encoding.sealing import Keys, local_keys
-
-    if keys is None:
-        return local_keys()
-    return check_kind("keys", keys, Keys)
-
-
-def check_path(name: str, path: str | os.PathLike[str]) -> Path:
-    if not isinstance(path, str | os.PathLike):
-        raise refuse_kind(name, "the path of a file", path)
-    return Path(path)
 
 
 def check_label(label: str) -> str:

@@ -15,32 +15,26 @@ import msgspec
 from hatchway.arguments import (
     Limits,
     Sealed,
-    Tools,
-    build_registry,
     build_request,
     check_callable,
     check_count,
-    check_files,
     check_kind,
     check_label,
-    check_path,
     check_sealed,
-    choose_keys,
     complete_limits,
-    start_limits,
 )
+from hatchway.local_arguments import Tools, build_registry, check_files, check_path, choose_keys, start_limits
 from hatchway.values import Values
 from sandbox.capabilities.registry import Registry
-from sandbox.engine.limits import Cancel, check
+from sandbox.engine.limits import Cancel
 from sandbox.engine.wasmtime import NativeError
-from sandbox.errors import RequestError
+from sandbox.errors import RequestError, failure
 from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.guests.host_inputs import Source
 from sandbox.guests.images import Progress
 from sandbox.limits import MOST
 from sandbox.sessions.host_files import Files
-from sandbox.sessions.request_checks import parse_language
-from sandbox.sessions.results import failure
+from sandbox.sessions.request_checks import check_limits, parse_language
 from sandbox.sessions.session import OnOutput, Session
 from sandbox.wire import DEFAULT_SESSION_ID, Language, OnLimit, RunResult, RunStatus, SessionMeta
 
@@ -279,7 +273,7 @@ class Sandbox:
         chosen = start_limits(limits)
         registry, files = build_registry(tools), check_files(files)
         sealed = check_sealed("a snapshot", blob)
-        found = open_snapshot(sealed, choose_keys(keys), tenant=tenant, memory_mb=check(chosen).memory_mb, files=files)
+        found = open_snapshot(sealed, choose_keys(keys), tenant=tenant, memory_mb=check_limits(chosen).memory_mb, files=files)
         check_capabilities(found.manifest.capabilities, registry, strict=strict)
         session = Session(
             session_id or found.manifest.session_id,

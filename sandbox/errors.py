@@ -9,12 +9,14 @@
     Stop                  not an error of anyone: how a limit or a cancel ends a guest, and travels through its frames
     └── Suspend           raised by a capability that must wait for an approver: the run is suspended, to be resumed by replay
 
-A guest's own failure is a result (`RunResult.error`), never an exception.
+A guest's own failure is a result (`RunResult.error`), never an exception; `failure` makes one of an error.
 """
 
 from __future__ import annotations
 
-from sandbox.wire import Diagnostic, ErrorObject, RunStatus
+from typing import Any
+
+from sandbox.wire import STATUS_OF_CODE, Diagnostic, ErrorObject, RunResult, RunStatus, Severity
 
 
 class SandboxError(Exception):
@@ -42,3 +44,12 @@ class Stop(Exception):
 class Suspend(Stop):
     def __init__(self, message: str = "the run waits for an approval") -> None:
         super().__init__(RunStatus.WAITING_FOR_APPROVAL, "WAITING_FOR_APPROVAL", message)
+
+
+def failure(error: ErrorObject, **fields: Any) -> RunResult:
+    """The result of a run that failed: one error diagnostic mirrors the error."""
+    mirrored = Diagnostic(severity=Severity.ERROR, code=error.code, message=error.message, hint=error.hint, span=error.span)
+    status = fields.pop("status", None) or STATUS_OF_CODE.get(error.code, RunStatus.RUNTIME_ERROR)
+    diagnostics = [mirrored, *(found for found in fields.pop("diagnostics", []) if found != mirrored)]
+    exit_code = fields.pop("exit_code", 0) or 1
+    return RunResult(status=status, error=error, diagnostics=diagnostics, exit_code=exit_code, **fields)

@@ -23,9 +23,8 @@ from gateway.configuration import Configuration, ConfigurationError
 from gateway.errors import BadRequest
 from gateway.registry import wire
 from gateway.registry.identifiers import is_id
-from sandbox.engine.limits import check as check_limits
 from sandbox.errors import RequestError
-from sandbox.sessions.request_checks import parse_language
+from sandbox.sessions.request_checks import check_limits, parse_language
 from sandbox.wire import DEFAULT_LIMITS, Language, SessionLimits
 
 SHIPPED: Final = Path(__file__).parents[1] / "samples" / "profiles.toml"

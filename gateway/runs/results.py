@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
+from sandbox.errors import failure
 from sandbox.limits import LIMITS
 from sandbox.sessions.limit_errors import find_limit, say_who_raises
-from sandbox.sessions.results import failure
 from sandbox.wire import Diagnostic, ErrorObject, RunResult, RunStatus, SessionLimits, Severity
 from sandbox.workers.interface import RunOutcome
 

@@ -39,9 +39,8 @@ from gateway.stores.store import Store
 from gateway.stores.stored import Page
 from gateway.telemetry import step
 from sandbox.capabilities.registry import Capability
-from sandbox.engine.limits import check as check_limits
 from sandbox.errors import RequestError, SandboxError
-from sandbox.sessions.request_checks import check_session_id
+from sandbox.sessions.request_checks import check_limits, check_session_id
 from sandbox.wire import DEFAULT_LIMITS, Language, SessionLimits
 from sandbox.workers.interface import FileChanges, Worker, WorkerLost, Workers
 

@@ -20,12 +20,11 @@ from hatchway.box import Sandbox
 from hatchway.cli.options import add_many, add_on_limit, add_parser, add_program
 from hatchway.cli.program import Program, choose_limits, end_as_file, parse_inputs, read_program, read_stdin, run_program
 from hatchway.cli.terminal import STATUS_EXIT, complain, paint, say, show_progress, write_output
-from sandbox.errors import RequestError
+from sandbox.errors import RequestError, failure
 from sandbox.filesystem.vfs import VfsError
 from sandbox.limits import LIMITS
 from sandbox.sessions.limit_errors import find_limit
 from sandbox.sessions.request_checks import parse_language
-from sandbox.sessions.results import failure
 from sandbox.wire import Display, OnLimit, RunResult
 
 _TEXT = "text/plain"

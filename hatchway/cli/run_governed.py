@@ -29,16 +29,15 @@ from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
 from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
-from hatchway.arguments import start_limits
 from hatchway.cli.host_files import list_pairs, read_bytes
 from hatchway.cli.program import parse_pair
 from hatchway.cli.terminal import complain, show_progress, write_output
+from hatchway.local_arguments import start_limits
 from policy import PolicyError
 from sandbox.encoding.sealing import Keys
-from sandbox.errors import RequestError
+from sandbox.errors import RequestError, failure
 from sandbox.guests.images import images
 from sandbox.languages import GUEST_OF
-from sandbox.sessions.results import failure
 from sandbox.wire import Diagnostic, Language, RunResult, RunStatus, Severity
 from sandbox.workers.local.worker import LocalWorkers
 

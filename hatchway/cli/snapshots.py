@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from hatchway.arguments import check_label, start_limits
+from hatchway.arguments import check_label
 from hatchway.box import Sandbox
 from hatchway.cli import snapshot_inspect
 from hatchway.cli.host_files import read_bytes, write_bytes
@@ -23,6 +23,7 @@ from hatchway.cli.program import choose_limits, parse_json, read_program, run_pr
 from hatchway.cli.run import choose_exit_status, show_result
 from hatchway.cli.snapshot_inspect import format_age, format_size
 from hatchway.cli.terminal import complain, printable, show_differences, show_progress, write_output
+from hatchway.local_arguments import start_limits
 from sandbox.encoding.sealing import local_keys, purpose_of, rotate_local_keys
 from sandbox.engine.limits import MOST
 from sandbox.errors import RequestError

@@ -29,8 +29,7 @@ from hatchway.client.requests import ApprovalInfo, Ask, Event, Page, RunInfo, Se
 from hatchway.client.run_requests import SessionOptions, run_request, session_request
 from hatchway.client.tls import Cert, Verify, build_trust
 from hatchway.client.verb_names import find_operation
-from sandbox.errors import RequestError, SandboxError
-from sandbox.sessions.results import failure
+from sandbox.errors import RequestError, SandboxError, failure
 from sandbox.wire import Language, RunResult, SessionMeta
 
 OnOutput = Callable[[int, bytes], None]

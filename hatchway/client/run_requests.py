@@ -15,8 +15,7 @@ import msgspec
 from hatchway.arguments import Limits, RunOptions, build_request, check_kind, complete_limits, copy_mapping
 from hatchway.client.operations import request
 from hatchway.client.requests import Ask, RunInfo, SessionInfo
-from sandbox.engine.limits import check
-from sandbox.sessions.request_checks import check_request, check_session_id, parse_language, stdin_bytes
+from sandbox.sessions.request_checks import check_limits, check_request, check_session_id, parse_language, stdin_bytes
 from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, SessionLimits
 
 
@@ -72,6 +71,6 @@ def session_request(**options: Unpack[SessionOptions]) -> Ask:
     if (language := options.get("language")) is not None:
         told["language"] = parse_language(language).value
     if (limits := complete_limits(options.get("limits"), DEFAULT_LIMITS)) is not None:
-        told["limits"] = msgspec.to_builtins(check(limits))
+        told["limits"] = msgspec.to_builtins(check_limits(limits))
     told["facts"] = copy_mapping("facts", options.get("facts")) or None
     return request("create_session", kind=SessionInfo, **told)

@@ -20,10 +20,9 @@ from contextlib import AbstractContextManager, nullcontext
 import msgspec
 
 from sandbox.engine.wasmtime import Engine
-from sandbox.errors import RequestError, Stop
-from sandbox.excerpts import excerpt
-from sandbox.limits import DEFAULT_LIMITS, LIBRARY_LIMITS, LIMITS, SessionLimits
+from sandbox.errors import Stop
 from sandbox.limits import MOST as MOST
+from sandbox.limits import SessionLimits
 from sandbox.limits import lower as lower
 from sandbox.wire import RunStatus
 
@@ -39,18 +38,6 @@ _READY_SECONDS = 0.05
 _QUEUE_SECONDS = 0.01
 LIMIT_STATUSES = (RunStatus.TIMEOUT, RunStatus.RESOURCE_EXHAUSTED)
 """Of a run that a limit ended."""
-
-
-def check(limits: SessionLimits) -> SessionLimits:
-    """The limits, if every one is a number this engine can hold to."""
-    if limits is DEFAULT_LIMITS or limits is LIBRARY_LIMITS:
-        return limits
-    for name, limit in LIMITS.items():
-        value = getattr(limits, name)
-        if not isinstance(value, int) or isinstance(value, bool) or not limit.least <= value <= limit.most:
-            told = f"limits.{name} must be a whole number from {limit.least} to {limit.most}, not {excerpt(value)}"
-            raise RequestError("INVALID_ARGUMENT", told)
-    return limits
 
 
 class Run:

@@ -13,10 +13,10 @@ from typing import Final
 import msgspec
 
 from sandbox.capabilities.plain_json import explain_unencodable, objection
-from sandbox.engine.limits import check
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
 from sandbox.languages import LANGUAGES
+from sandbox.limits import DEFAULT_LIMITS, LIBRARY_LIMITS, LIMITS, SessionLimits
 from sandbox.wire import (
     LANGUAGE_NAMES,
     MAX_CODE_BYTES,
@@ -43,6 +43,18 @@ class CodeRefused(RequestError):
         super().__init__(code, message, hint)
         self.error = ErrorObject(code=code, message=message, hint=hint, span=span)
         self.more = more or []
+
+
+def check_limits(limits: SessionLimits) -> SessionLimits:
+    """The limits, if every one is a number this engine can hold to."""
+    if limits is DEFAULT_LIMITS or limits is LIBRARY_LIMITS:
+        return limits
+    for name, limit in LIMITS.items():
+        value = getattr(limits, name)
+        if not isinstance(value, int) or isinstance(value, bool) or not limit.least <= value <= limit.most:
+            told = f"limits.{name} must be a whole number from {limit.least} to {limit.most}, not {excerpt(value)}"
+            raise RequestError("INVALID_ARGUMENT", told)
+    return limits
 
 
 def check_session_id(session_id: object) -> str:
@@ -82,7 +94,7 @@ def check_request(request: RunRequest) -> None:
     if not request.stdin.isascii():
         _check_stdin(request.stdin)
     if request.limits is not None:
-        check(request.limits)
+        check_limits(request.limits)
     timeout_ms = request.timeout_ms
     if timeout_ms is not None and (not isinstance(timeout_ms, int) or isinstance(timeout_ms, bool) or timeout_ms < 1):
         raise _invalid(f"timeout_ms must be a whole number of at least 1, not {excerpt(timeout_ms)}")

@@ -7,12 +7,13 @@ streams, its metrics and its calls what was so, however the run ended. Does not 
 from __future__ import annotations
 
 import base64
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from sandbox.engine.limits import Run
 from sandbox.engine.wasmtime import Trap
+from sandbox.errors import failure
 from sandbox.filesystem.inode_table import exceed_memory
 from sandbox.guests.guest import Guest
 from sandbox.sessions.limit_errors import FILES_KEPT, KEPT, UNDONE
@@ -43,15 +44,6 @@ _LEFT_BEHIND: Final = (
     "exit_code",
 )
 """What a run that failed leaves behind like any other."""
-
-
-def failure(error: ErrorObject, **fields: Any) -> RunResult:
-    """The result of a run that failed: one error diagnostic mirrors the error."""
-    mirrored = Diagnostic(severity=Severity.ERROR, code=error.code, message=error.message, hint=error.hint, span=error.span)
-    status = fields.pop("status", None) or STATUS_OF_CODE.get(error.code, RunStatus.RUNTIME_ERROR)
-    diagnostics = [mirrored, *(found for found in fields.pop("diagnostics", []) if found != mirrored)]
-    exit_code = fields.pop("exit_code", 0) or 1
-    return RunResult(status=status, error=error, diagnostics=diagnostics, exit_code=exit_code, **fields)
 
 
 def read_stream(run: Run, stream: int) -> tuple[str, str | msgspec.UnsetType]:

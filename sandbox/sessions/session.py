@@ -22,9 +22,9 @@ import msgspec
 
 from sandbox.capabilities.registry import Calls, Registry
 from sandbox.engine import stacks
-from sandbox.engine.limits import Cancel, Queued, Run, check, lower
+from sandbox.engine.limits import Cancel, Queued, Run, lower
 from sandbox.engine.wasmtime import NativeError, Trap
-from sandbox.errors import RequestError, SandboxError, Stop
+from sandbox.errors import RequestError, SandboxError, Stop, failure
 from sandbox.filesystem.inode_table import UNLIMITED, VfsLimits
 from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.guest import Guest, is_limit
@@ -37,8 +37,8 @@ from sandbox.sessions.guest_answers import CALL, answer_guest, erase_types
 from sandbox.sessions.limit_errors import UNDONE, explain_end, say_who_raises, tell_lowered, tell_refused
 from sandbox.sessions.nested_programs import NestedPrograms
 from sandbox.sessions.outcome import Outcome, read_outcome
-from sandbox.sessions.request_checks import check_request, check_session_id, stdin_bytes
-from sandbox.sessions.results import End, describe, describe_lost, describe_trap, fail, failure, judge
+from sandbox.sessions.request_checks import check_limits, check_request, check_session_id, stdin_bytes
+from sandbox.sessions.results import End, describe, describe_lost, describe_trap, fail, judge
 from sandbox.wasi.wasi import GuestExit
 from sandbox.wire import (
     DEFAULT_LIMITS,
@@ -75,7 +75,7 @@ class Session:
     ) -> None:
         self.id = check_session_id(session_id)
         self.language = language
-        self.limits = check(limits)
+        self.limits = check_limits(limits)
         self.registry = registry if registry is not None else Registry()
         self.metered = metered
         self.vfs = Vfs.at(store.files() if state is None else state.files, files)

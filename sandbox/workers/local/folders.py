@@ -17,12 +17,13 @@ from typing import Final
 import msgspec
 
 from sandbox.capabilities.registry import Registry
-from sandbox.engine.limits import MOST, Cancel, check
+from sandbox.engine.limits import MOST, Cancel
 from sandbox.errors import RequestError
 from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
 from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.images import images
 from sandbox.guests.state import SessionState
+from sandbox.sessions.request_checks import check_limits
 from sandbox.snapshots import snapshot_format
 from sandbox.snapshots.snapshot_format import Origin
 from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest, RunResult
@@ -117,7 +118,7 @@ class Folders:
     def command(self, place: Place, command: Command, on_output: OnOutput | None, cancel: Cancel) -> CommandOutcome:
         fork = self._spares.take(command.language)
         try:
-            fork.become(place.files, place.limits, check(command.limits), Registry())
+            fork.become(place.files, place.limits, check_limits(command.limits), Registry())
             if command.cwd is not None:
                 FolderFiles(fork.vfs, place.folder.top).perform(Operation(verb="directory", path=command.cwd))
             result, is_kept = _run(fork, command, on_output, cancel)

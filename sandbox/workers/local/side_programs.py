@@ -23,15 +23,15 @@ from dataclasses import dataclass
 import msgspec
 
 from sandbox.capabilities.registry import Registry
-from sandbox.engine.limits import MOST, Cancel, check
+from sandbox.engine.limits import MOST, Cancel
 from sandbox.engine.wasmtime import NativeError, Prepared
-from sandbox.errors import SandboxError
+from sandbox.errors import SandboxError, failure
 from sandbox.filesystem.errnos import VfsError
 from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
 from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.images import images
 from sandbox.guests.state import SessionState
-from sandbox.sessions.results import failure
+from sandbox.sessions.request_checks import check_limits
 from sandbox.sessions.session import Session
 from sandbox.wire import ErrorObject, Language, RunRequest, RunResult, SessionLimits
 from sandbox.workers.interface import Aside, AsideOutcome, FileEntry
@@ -125,7 +125,7 @@ class Asides:
     ) -> AsideOutcome:
         """Run it on a fork of `files`; `asked_ns` (monotonic) is when its time began."""
         prepared = self._modules.load(aside.module) if aside.module else None
-        limits = check(aside.limits)
+        limits = check_limits(aside.limits)
         left_ms = limits.wall_ms - (time.monotonic_ns() - asked_ns) // 1_000_000
         if left_ms < 1:
             return AsideOutcome(result=_make_late(limits))

@@ -21,13 +21,13 @@ from sandbox.engine.limits import Cancel, Run, ticker
 from sandbox.engine.memory import GuestMemory
 from sandbox.engine.signals import shelter
 from sandbox.engine.wasmtime import Call, Instance, NativeError, Prepared, Trap
-from sandbox.errors import RequestError, Stop
+from sandbox.errors import RequestError, Stop, failure
 from sandbox.filesystem.descriptors import DescriptorTable
 from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.guest import HostCall
 from sandbox.guests.host_inputs import World
 from sandbox.guests.images import IMPORTS, images
-from sandbox.sessions.results import failure, read_stream
+from sandbox.sessions.results import read_stream
 from sandbox.wasi.wasi import SIGNATURES, GuestExit, Wasi
 from sandbox.wire import ErrorObject, Metrics, RunResult, RunStatus, SessionLimits
 from sandbox.workers.interface import Aside

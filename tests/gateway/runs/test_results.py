@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gateway.runs.results import INTERRUPTED, explain_limit, interrupt
-from sandbox.sessions.results import failure
+from sandbox.errors import failure
 from sandbox.wire import DEFAULT_LIMITS, ErrorObject, RunResult, RunStatus, SessionLimits
 from sandbox.workers.interface import RunOutcome
 

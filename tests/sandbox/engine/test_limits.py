@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.engine import limits
-from sandbox.engine.limits import MOST, Run, check, lower
+from sandbox.engine.limits import MOST, Run, lower
 from sandbox.errors import RequestError, Stop
+from sandbox.sessions.request_checks import check_limits
 from sandbox.wire import DEFAULT_LIMITS, RunStatus, SessionLimits
 
 FIELDS = SessionLimits.__struct_fields__
@@ -56,10 +57,10 @@ def test_check_takes_every_limit_from_its_least_to_its_most_and_nothing_else(nam
     least = 0 if name in ("max_stdout_bytes", "max_external_calls") else 1
     most = getattr(MOST, name)
     for good in (least, most):
-        assert getattr(check(with_limits(**{name: good})), name) == good
+        assert getattr(check_limits(with_limits(**{name: good})), name) == good
     for bad in (least - 1, most + 1, -(2**63), 2**64, True, 1.0, "1", None, float("nan")):
         with pytest.raises(RequestError) as refused:
-            check(with_limits(**{name: bad}))  # type: ignore[arg-type]
+            check_limits(with_limits(**{name: bad}))  # type: ignore[arg-type]
         assert refused.value.error.code == "INVALID_ARGUMENT" and f"limits.{name}" in refused.value.error.message
 
 

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 import hatchway
 from sandbox.engine.limits import Run
 from sandbox.engine.wasmtime import Trap
-from sandbox.sessions.results import describe_trap, fail, failure, read_stream
+from sandbox.errors import failure
+from sandbox.sessions.results import describe_trap, fail, read_stream
 from sandbox.wire import DEFAULT_LIMITS, Diagnostic, ErrorObject, Metrics, RunResult, RunStatus, Severity
 
 ERROR = ErrorObject(code="RUNTIME_ERROR", message="why", hint="how")
