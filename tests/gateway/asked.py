@@ -166,6 +166,7 @@ ASKED: dict[str, Asked] = {
     "list_commands": Asked(),
     "get_command_log": Asked(),
     "signal_command": Asked({"signal": "TERM"}),
+    "write_to_command": Asked({"data": "x"}),
     "live_command": Asked(headers=UPGRADE),
     "list_artifacts": Asked(),
     "delete_artifact": Asked(),
