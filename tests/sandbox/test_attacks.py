@@ -284,7 +284,7 @@ FILE_ATTACKS = [
     (PYTHON, "for i in range(10**6): open(f'/workspace/f{i}', 'wb').write(b'x' * 10**5)", "No space"),
     (PYTHON, "f = open('/workspace/f', 'wb')\nf.seek(1 << 40)\nf.write(b'x')\nf.flush()", "too large"),
     (PYTHON, "f = open('/workspace/f', 'wb')\nf.truncate(1 << 62)", "too large"),
-    (PYTHON, "import os\nos.symlink('a', '/workspace/b')\nos.symlink('b', '/workspace/a')\nopen('/workspace/a')", "symbolic links"),
+    (PYTHON, "import os\nos.symlink('a', '/workspace/b')\nos.symlink('b', '/workspace/a')\nopen('/workspace/a')", "links"),
     (PYTHON, "import os\nos.symlink('.', '/workspace/a')\nopen('/workspace/' + 'a/' * 1000 + 'x')", ""),
     (PYTHON, "fs = [open('/workspace/f', 'w') for _ in range(10**6)]", "Too many open files"),
     (PYTHON, "open('/workspace/' + 'n' * 5000, 'w')", "long"),
