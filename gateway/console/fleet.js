@@ -13,7 +13,7 @@ export function view(_, signal) {
   };
   const element = h("div", {}, h("header", { class: "page" }, h("h1", {}, "Registry and runners")),
     Object.values(sections).map((one) => one.element));
-  // Forms keep what is typed in them: they are made once, and not drawn anew.
+  // Forms keep what is typed in them: they are made once, and not drawn again.
   sections.runners.element.append(h("h3", {}, "Run a command"), threads(signal));
   sections.workers.element.append(h("h3", {}, "Spawn and talk to one"), workersForm(signal));
 

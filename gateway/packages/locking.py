@@ -74,11 +74,7 @@ async def fetch(
 
 async def _fetch(locked: Locked, known: Sources, sources: Sequence[Source], folder: Path) -> bytes:
     if locked.path is not None:
-        try:
-            return await asyncio.to_thread((folder / locked.path).read_bytes)
-        except OSError as error:
-            told = f"{locked.file_name} cannot be read next to the lock: {error.strerror}"
-            raise refuse("PACKAGE_SOURCE_FAILED", told) from None
+        return await asyncio.to_thread(_read, folder / locked.path)
     project, _ = await known.find(locked.name)
     for found in project.files:
         if found.digest == locked.digest:
@@ -91,3 +87,17 @@ async def _fetch(locked: Locked, known: Sources, sources: Sequence[Source], fold
                 continue
     told = f"no source has {locked.file_name} with the SHA-256 {locked.digest[:16]}…"
     raise refuse("PACKAGE_SOURCE_FAILED", told, "name the index or folder that the lock was made with")
+
+
+def _read(path: Path) -> bytes:
+    """A wheel next to its lock. A lock may come from elsewhere and name a device, or a pipe."""
+    try:
+        if not path.is_file():
+            raise refuse("PACKAGE_SOURCE_FAILED", f"{path.name} is no file next to the lock")
+        with path.open("rb") as file:
+            data = file.read(WHEEL_BYTES_MAX + 1)
+    except OSError as error:
+        raise refuse("PACKAGE_SOURCE_FAILED", f"{path.name} cannot be read next to the lock: {error.strerror}") from None
+    if len(data) > WHEEL_BYTES_MAX:
+        raise refuse("PACKAGE_SOURCE_FAILED", f"{path.name} has more than {WHEEL_BYTES_MAX >> 20} MiB")
+    return data

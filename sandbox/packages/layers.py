@@ -213,7 +213,7 @@ def _file_name(digest: str) -> str:
 def _map(digest: str, path: Path) -> Layer:
     file = HostFile.open(path)
     data = memoryview(file.data)
-    end = bytes(data[: 16 << 20]).find(b"\n") + 1
+    end = (file.data.tobytes() if isinstance(file.data, memoryview) else file.data).find(b"\n") + 1
     return _read(digest, msgspec.json.decode(data[:end], type=_Head), HostFile(data[end:], path.name))
 
 

@@ -19,7 +19,7 @@ from gateway.packages.wheel_sources import Index, Source, WheelHouse
 from sandbox.engine.cache import Cache
 from sandbox.errors import RequestError
 from sandbox.packages.layers import Layers
-from sandbox.packages.locks import Lock, read_lock
+from sandbox.packages.locks import Lock, Locked, read_lock
 from tests.gateway.web import Request, answer, serve
 from tests.wheels import make_wheel, write_page
 
@@ -179,6 +179,14 @@ def test_tm_pkg_swap_other_bytes_than_those_that_were_locked_are_refused(tmp_pat
             assert await fetch(wanted, sources, layers, tmp_path) == [] and len(web.requests) == asked
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "missing.whl", "."])
+def test_tm_pkg_swap_a_lock_that_names_no_file_next_to_it_is_refused_and_not_read(tmp_path: Path, path: str) -> None:
+    locked = Locked("demo", "1.0", "demo-1.0-py3-none-any.whl", "ab" * 32, path=path)
+    with pytest.raises(RequestError, match="no file next to the lock") as error:
+        asyncio.run(fetch(Lock((locked,)), [WheelHouse(tmp_path)], Layers(Cache(tmp_path / "packages")), tmp_path))
+    assert error.value.error.code == "PACKAGE_SOURCE_FAILED"
 
 
 def test_a_source_that_fails_is_told_and_private_addresses_are_not_reached() -> None:
